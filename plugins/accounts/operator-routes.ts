@@ -68,6 +68,23 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    words: "account sessions",
+    about: "show how a customer signs in: address verified, password, second factor, open sessions",
+    method: "GET",
+    path: "/admin/v1/accounts/:account/sessions",
+    options: [{ name: "account", value: "ID|EMAIL", required: true }],
+  },
+  {
+    words: "account sign-out",
+    about: "end all sessions of a customer; keys stay",
+    method: "POST",
+    path: "/admin/v1/accounts/:account/sessions/end",
+    options: [
+      { name: "account", value: "ID|EMAIL", required: true },
+      { name: "reason", value: "TEXT", required: true },
+    ],
+  },
+  {
     words: "second-factor off",
     about: "switch off the second factor of a customer who lost it; be sure who asks for it",
     method: "POST",
@@ -133,6 +150,40 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
         if (status !== "closed")
           await context.tellOwner(id, "closed", left && `${left.balance_vnd} đ`);
         return done({ id, email: account.email, status: "closed", revoked_keys: revoked, ...left });
+      },
+    },
+    {
+      method: "GET",
+      path: "/accounts/:account/sessions",
+      async handle({ params }) {
+        const account = await credentials.ofAccount(params["account"] ?? "");
+        if (!account) return unknownAccount();
+        const { accountId, isEmailVerified, passwordHash } = account;
+        const sessions = await context.sessions.list(accountId);
+        return done({
+          email_verified: isEmailVerified,
+          has_password: passwordHash !== null,
+          second_factor: (await context.secondFactors.ofAccount(accountId)) !== undefined,
+          sessions: sessions.map(({ createdAt, seenAt, remoteAddress, userAgent }) => ({
+            created_at: createdAt.toISOString(),
+            seen_at: seenAt.toISOString(),
+            remote_address: remoteAddress,
+            user_agent: userAgent,
+          })),
+        });
+      },
+    },
+    {
+      method: "POST",
+      path: "/accounts/:account/sessions/end",
+      async handle({ params, body }) {
+        const wanted = readBody(reasoned, body);
+        if (isRefusal(wanted)) return wanted;
+        const account = await services.accounts.find(params["account"] ?? "");
+        if (!account) return unknownAccount();
+        const open = await context.sessions.list(account.id);
+        await context.sessions.endAll(account.id);
+        return done({ account: account.id, email: account.email, ended: open.length });
       },
     },
     {

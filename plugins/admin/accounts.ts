@@ -67,8 +67,15 @@ export function accountRoutes(services: Services): OperatorRoute[] {
         const wallet = await balances(id);
         const calls = await operations.current.usage({ accountId: id, limit: CALLS_SHOWN });
         const refused = await usage.refused(id, {});
+        const earned = await Promise.all(services.discounts.all.map((source) => source(id)));
         return done({
           ...accountBody(account),
+          // Those that plugins grant now, beside the account's own.
+          discounts: earned.flat().map(({ name, bps, untilMs }) => ({
+            name,
+            bps,
+            until: Number.isFinite(untilMs) ? new Date(untilMs).toISOString() : null,
+          })),
           wallet: wallet && walletJson(wallet),
           keys: await keyBodies(services, id),
           last_calls: calls.map((call) => usageJson(call, "admin")),

@@ -9,7 +9,10 @@ import {
 import { because, discount } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 
-/** Routes to suspend and resume an account, and to set its discount. Calls in flight are not affected. */
+/**
+ * Routes to suspend and resume an account, to set its discount, and to note something about it, which the audit trail keeps.
+ * Calls in flight are not affected.
+ */
 export function standingRoutes({ accounts }: Services): OperatorRoute[] {
   const changeTo = (path: string, status: "active" | "suspended"): OperatorRoute => ({
     method: "POST",
@@ -27,6 +30,17 @@ export function standingRoutes({ accounts }: Services): OperatorRoute[] {
   return [
     changeTo("/accounts/:account/suspend", "suspended"),
     changeTo("/accounts/:account/resume", "active"),
+    {
+      method: "POST",
+      path: "/accounts/:account/notes",
+      async handle({ params, body }) {
+        const id = params["account"] ?? "";
+        const wanted = readBody(because, body);
+        if (isRefusal(wanted)) return wanted;
+        if (!isId(id) || !(await accounts.find(id))) return unknownAccount(id);
+        return done({ id, note: wanted.reason });
+      },
+    },
     {
       method: "POST",
       path: "/accounts/:account/discount",

@@ -31,6 +31,17 @@ export const commands: readonly Command[] = [
     ],
   },
   {
+    words: "order list",
+    about: "list a customer's top-up orders, newest first",
+    method: "GET",
+    path: "/admin/v1/accounts/:account/orders",
+    options: [
+      { name: "account", value: "ID|EMAIL", required: true },
+      { name: "limit", value: "N" },
+    ],
+    pages: { query: "before", field: "id" },
+  },
+  {
     words: "transfer list",
     about:
       "list bank transfers, newest first; all, or one state: matched, credited, unmatched, ignored",

@@ -18,7 +18,7 @@ import {
   v,
 } from "../../core/plugin/index.ts";
 import type { Crediting } from "./crediting.ts";
-import { orderByCode, statusOf } from "./orders.ts";
+import { type Order, orderByCode, ordersOf, statusOf } from "./orders.ts";
 import {
   assignTransfer,
   ignoreTransfer,
@@ -34,19 +34,26 @@ const PAGE_MAX = 1000;
 const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
 const REASON = line(500, "a reason of 1 to 500 characters on one line");
 
+const limit = v.optional(
+  v.pipe(
+    matching(/^\d{1,4}$/, LIMIT),
+    v.transform(Number),
+    v.minValue(1, LIMIT),
+    v.maxValue(PAGE_MAX, LIMIT),
+  ),
+  "100",
+);
+
+const orderPage = mapping({
+  limit,
+  before: v.optional(v.pipe(v.string(), v.check(isId, "the id of the last order of the page"))),
+});
+
 const page = mapping({
   state: v.optional(oneOf(TRANSFER_STATES)),
   account: v.optional(v.pipe(v.string(), v.check(isId, "the id of an account"))),
   query: v.optional(line(200, "a text of 1 to 200 characters on one line")),
-  limit: v.optional(
-    v.pipe(
-      matching(/^\d{1,4}$/, LIMIT),
-      v.transform(Number),
-      v.minValue(1, LIMIT),
-      v.maxValue(PAGE_MAX, LIMIT),
-    ),
-    "100",
-  ),
+  limit,
   before: v.optional(
     v.pipe(
       matching(/^\d{1,18}$/, "the `sequence` of the last transfer of the previous page"),
@@ -70,7 +77,7 @@ const reversal = mapping({
   confirm_above_vnd: confirmation.bound,
 });
 
-/** Routes for operators: show an order by its code, list and show transfers, assign one to an account, ignore one. */
+/** Routes for operators: show an order by its code and those of an account, list and show transfers, assign one to an account, ignore one. */
 export function transferRoutes(services: Services, crediting: Crediting): OperatorRoute[] {
   const { accounts, clock, corrections, database } = services;
 
@@ -81,16 +88,19 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
       async handle({ params }) {
         const order = await orderByCode(database, (params["code"] ?? "").toUpperCase());
         if (!order) return refuse.notFound("There is no order with this code.", "code");
-        return done({
-          id: order.id,
-          code: order.code,
-          account: order.accountId,
-          status: statusOf(order, clock.now()),
-          amount_vnd: formatVnd(order.amountMicroVnd),
-          received_vnd: formatVnd(order.receivedMicroVnd),
-          created_at: order.createdAt.toISOString(),
-          expires_at: order.expiresAt.toISOString(),
-        });
+        return done(shownOrder(order));
+      },
+    },
+    {
+      method: "GET",
+      path: "/accounts/:account/orders",
+      async handle({ params, query }) {
+        const wanted = readQuery(orderPage, query);
+        if (isRefusal(wanted)) return wanted;
+        const account = await accounts.find(params["account"] ?? "");
+        if (!account) return noAccount();
+        const { limit, before } = wanted;
+        return done((await ordersOf(database, account.id, limit, before)).map(shownOrder));
       },
     },
     {
@@ -207,13 +217,25 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
       return { accountId: found.accountId, orderId: found.id };
     }
     const found = await accounts.find(account ?? "");
-    if (!found)
-      return refuse.notFound(
-        "There is no such account. `account list` lists all accounts.",
-        "account",
-      );
-    return { accountId: found.id, orderId: null };
+    return found ? { accountId: found.id, orderId: null } : noAccount();
   }
+
+  function shownOrder(order: Order) {
+    return {
+      id: order.id,
+      code: order.code,
+      account: order.accountId,
+      status: statusOf(order, clock.now()),
+      amount_vnd: formatVnd(order.amountMicroVnd),
+      received_vnd: formatVnd(order.receivedMicroVnd),
+      created_at: order.createdAt.toISOString(),
+      expires_at: order.expiresAt.toISOString(),
+    };
+  }
+}
+
+function noAccount(): Refusal {
+  return refuse.notFound("There is no such account. `account list` lists all accounts.", "account");
 }
 
 function refusal(transfer: Transfer): Refusal {

@@ -3,7 +3,7 @@ import { field } from "../../page-parts/browser/form.ts";
 import { exactVnd } from "../../page-parts/browser/format.ts";
 import { newReference, openChange } from "./change.ts";
 import { commandText } from "./command-line.ts";
-import type { Account, Key, Wallet } from "./contract.ts";
+import type { Account, Wallet } from "./contract.ts";
 import { get } from "./session.ts";
 import { t } from "./text.ts";
 
@@ -97,15 +97,64 @@ export function openDiscount(account: Account, done: Done): void {
   });
 }
 
-export function openRevoke(key: Key, done: Done): void {
+/** Changes of an account that need a reason alone, by the words of their texts: path and command. */
+const REASONED = {
+  note: ["notes", "account note"],
+  signout: ["sessions/end", "account sign-out"],
+  factor: ["second-factor/off", "second-factor off"],
+  close: ["close", "account close"],
+} as const;
+
+export type Reasoned = keyof typeof REASONED;
+
+/** Asks for a reason, then makes one of the changes that need nothing else. */
+export function openReasoned(account: Account, words: Reasoned, done: Done): void {
+  const [path, command] = REASONED[words];
+  const reason = field(t(words === "note" ? "account.note.text" : "reason"), {
+    required: true,
+    maxlength: 500,
+  });
   openChange({
-    title: t("key.revoke"),
-    about: el("p", {}, t("key.revoke.about", { name: key.name, prefix: key.prefix })),
-    fields: [],
-    request: () => ({ path: `/keys/${key.id}/revoke`, body: {} }),
-    command: () => commandText("key revoke", { key: key.id }),
-    action: t("key.revoke"),
+    title: t(`account.${words}`),
+    about: el("p", {}, t(`account.${words}.about`, { email: account.email })),
+    fields: [reason],
+    request: () => ({
+      path: `/accounts/${account.id}/${path}`,
+      body: { reason: reason.input.value },
+    }),
+    command: () => commandText(command, { account: account.email, reason: reason.input.value }),
+    action: t(`account.${words}`),
+    isDangerous: words !== "note",
+    done,
+  });
+}
+
+/** Changes the address that a customer signs in with. */
+export function openEmail(account: Account, done: Done): void {
+  const to = field(t("account.email.to"), { type: "email", required: true, maxlength: 254 });
+  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const given = () => ({ to: to.input.value, reason: reason.input.value });
+  openChange({
+    title: t("account.email"),
+    about: el("p", {}, t("account.email.about", { email: account.email })),
+    fields: [to, reason],
+    request: () => ({ path: `/accounts/${account.id}/email`, body: given() }),
+    command: () => commandText("account email", { account: account.email, ...given() }),
+    action: t("account.email"),
     isDangerous: true,
+    done,
+  });
+}
+
+/** Mails a customer without a password the link to set one. */
+export function openWelcome(account: Account, done: Done): void {
+  openChange({
+    title: t("account.welcome"),
+    about: el("p", {}, t("account.welcome.about", { email: account.email })),
+    fields: [],
+    request: () => ({ path: `/accounts/${account.id}/welcome`, body: { again: true } }),
+    command: () => `${commandText("account welcome", { account: account.email })} --again`,
+    action: t("account.welcome"),
     done,
   });
 }

@@ -13,7 +13,7 @@ interface Change {
   readonly title: string;
   /** A text above the fields. */
   readonly about?: Child;
-  readonly fields: readonly Field[];
+  readonly fields: readonly Pick<Field, "element">[];
   /** The path and the body of the request, as the fields are now. */
   request(): Request | Promise<Request>;
   /** Sends it, and leaves the form open. Default: it is sent, and the form closes. */
@@ -26,7 +26,7 @@ interface Change {
   readonly movesMoney?: boolean;
   /** Returns the wallet before and after, shown with the question. */
   effect?(): Promise<Child>;
-  /** Gets the reply. */
+  /** Runs after the change was made, with the reply. */
   done?(reply: unknown): void | Promise<void>;
 }
 
@@ -64,7 +64,6 @@ export function openChange(change: Change): void {
     el("details", {}, el("summary", {}, t("command.same")), command),
   );
   const dialog = openDialog(change.title, form);
-  const inputs = change.fields.map(({ input }) => input);
   const again = el("div");
   question.before(again);
   let proof: HTMLInputElement | undefined;
@@ -139,7 +138,7 @@ export function openChange(change: Change): void {
       send.removeAttribute("aria-busy");
     }
   });
-  inputs[0]?.focus();
+  form.querySelector<HTMLElement>("input, textarea, select")?.focus();
 }
 
 /** A reference for one movement, made once for a form: sent twice, it counts once. */

@@ -1,5 +1,5 @@
 import { copyButton } from "../../page-parts/browser/copy.ts";
-import { el } from "../../page-parts/browser/dom.ts";
+import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { t } from "./text.ts";
 
 /** Options of a command by their names; empty ones are left out. */
@@ -13,13 +13,14 @@ export function commandText(words: string, options: Options = {}): string {
   return `npm run admin -- ${words}${given.join("")}`;
 }
 
-/** The command that does on a terminal what the page shows. */
-export function commandLine(text: string): HTMLElement {
+/** The command that does on a terminal what the page shows, and what stands beside it. */
+export function commandLine(text: string, beside?: Child): HTMLElement {
   return el(
     "p",
     { class: "cli" },
     el("code", {}, text),
     copyButton(t("command.copy"), () => text),
+    beside,
   );
 }
 

@@ -1,3 +1,5 @@
+import type { LimitedKey } from "../../page-parts/browser/key-limits.ts";
+
 /** The replies of the admin API that pages read. Amounts are decimal strings of đ, times are in ISO. */
 
 export interface Account {
@@ -15,7 +17,7 @@ export interface Wallet {
   readonly pending_vnd: string;
 }
 
-export interface Key {
+export interface Key extends LimitedKey {
   readonly id: string;
   readonly name: string;
   readonly prefix: string;
@@ -23,6 +25,24 @@ export interface Key {
   readonly requests_per_minute: number | null;
   readonly created_at: string;
   readonly revoked_at: string | null;
+}
+
+export interface SignIn {
+  readonly email_verified: boolean;
+  readonly has_password: boolean;
+  readonly second_factor: boolean;
+  readonly sessions: readonly {
+    readonly created_at: string;
+    readonly seen_at: string;
+    readonly remote_address: string;
+    readonly user_agent: string;
+  }[];
+}
+
+export interface ClosedMonth {
+  readonly month: string;
+  readonly opening_vnd: string;
+  readonly closing_vnd: string;
 }
 
 export interface Call {
@@ -64,6 +84,11 @@ export interface Refused {
 }
 
 export interface WholeAccount extends Account {
+  readonly discounts: readonly {
+    readonly name: string;
+    readonly bps: number;
+    readonly until: string | null;
+  }[];
   readonly wallet: Wallet | undefined;
   readonly keys: readonly Key[];
   readonly last_calls: readonly Call[];
@@ -279,9 +304,39 @@ export interface Hold {
 }
 
 export interface Order {
+  readonly id: string;
   readonly code: string;
   readonly account: string;
+  readonly status: "open" | "paid" | "underpaid" | "overpaid" | "expired" | "cancelled";
   readonly amount_vnd: string;
   readonly received_vnd: string;
   readonly created_at: string;
+}
+
+export interface PriceChange {
+  readonly model: string | null;
+  readonly kind: string;
+  readonly change: "new" | "gone" | "changed" | "announced" | "withdrawn";
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly unit: string;
+  readonly percent: number | null;
+  readonly takes_effect: string | null;
+}
+
+export interface RecordedPrice extends PriceChange {
+  readonly id: string;
+  readonly at: string;
+  readonly operator: string;
+  readonly remote_address: string;
+}
+
+export interface Reloaded {
+  readonly applied: boolean;
+  readonly models: number;
+  readonly catalogue_version: string;
+  readonly needs_restart: readonly string[];
+  readonly changes: readonly PriceChange[];
+  readonly announcement_vi?: string;
+  readonly announcement_en?: string;
 }

@@ -63,6 +63,7 @@ export const pages: readonly Route<Text>[] = [
     title: "nav.models",
     access: "session",
     icon: "models",
+    hasParts: true,
     reads: [],
     load: () => import("./pages/models.ts"),
   },

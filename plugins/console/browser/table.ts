@@ -7,6 +7,9 @@ export interface Column<Row> {
   cell(row: Row): Child;
 }
 
+/** A text of this length, such as a time, stays on one line where there is room. */
+const SHORT_MAX = 17;
+
 /** A table. On a phone each row becomes a block with its column names next to the values. */
 export function table<Row>(
   caption: string,
@@ -35,13 +38,12 @@ export function table<Row>(
         el(
           "tr",
           {},
-          columns.map(({ title, isNumber, cell }) =>
-            el(
-              "td",
-              { class: isNumber && "number", "data-label": title },
-              el("span", {}, cell(row)),
-            ),
-          ),
+          columns.map(({ title, isNumber, cell }) => {
+            const content = el("span", {}, cell(row));
+            const isShort = content.textContent.length <= SHORT_MAX;
+            const kind = isNumber ? "number" : isShort && "short";
+            return el("td", { class: kind, "data-label": title }, content);
+          }),
         ),
       ),
     ),

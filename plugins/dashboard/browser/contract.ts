@@ -1,4 +1,5 @@
 import type { UsageJson } from "../../../core/plugin/index.ts";
+import type { LimitedKey } from "../../page-parts/browser/key-limits.ts";
 
 /** Fields of the customer API's replies that these pages read. Amounts are decimal strings of đ. */
 
@@ -30,7 +31,7 @@ export interface SecondFactor {
   readonly recovery_codes_left: number;
 }
 
-export interface Key {
+export interface Key extends LimitedKey {
   readonly id: string;
   readonly name: string;
   readonly prefix: string;
@@ -40,26 +41,6 @@ export interface Key {
   readonly last_used_at: string | null;
   readonly cost_vnd: string;
   readonly recoverable: boolean;
-  readonly limits: KeyLimits;
-  /** The budgets among the limits, as spent. */
-  readonly budgets: readonly {
-    readonly period: "day" | "month" | "total";
-    readonly limit_vnd: string;
-    readonly spent_vnd: string;
-  }[];
-}
-
-/** A limit that is left out does not limit. */
-export interface KeyLimits {
-  readonly paused?: true;
-  readonly ends_at?: string;
-  readonly models?: readonly string[];
-  readonly addresses?: readonly string[];
-  readonly day_vnd?: string;
-  readonly month_vnd?: string;
-  readonly total_vnd?: string;
-  readonly calls_per_minute?: number;
-  readonly calls_at_once?: number;
 }
 
 export interface NewKey {

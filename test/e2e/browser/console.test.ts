@@ -63,6 +63,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     "/report?by=model",
     "/upstreams",
     "/models?query=claude",
+    "/models/history",
+    "/models/reload",
     "/servers",
     "/approvals",
     "/operators",
@@ -70,12 +72,12 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     "/nowhere",
   ];
 
-  for (const [language, viewport, colorScheme] of [
-    ["vi", PHONE, "light"],
-    ["en", DESKTOP, "dark"],
+  for (const [language, colorScheme] of [
+    ["vi", "light"],
+    ["en", "dark"],
   ] as const) {
-    t.test(`fits ${viewport.width} pixels in ${language} without a finding of axe`, async (t) => {
-      const visitor = await stage.visitor({ viewport, colorScheme, locale: language });
+    t.test(`fits a phone and a desk in ${language} without a finding of axe`, async (t) => {
+      const visitor = await stage.visitor({ viewport: PHONE, colorScheme, locale: language });
       const { page } = visitor;
       await open(page, "/sign-in");
       t.strictSame(await findings(page), [], "sign-in");
@@ -83,9 +85,12 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
       for (const path of pages()) {
         await open(page, path);
         t.strictSame(await findings(page), [], path);
-        t.strictSame(await sticksOut(page), [], path);
-        const width = await page.evaluate(() => document.documentElement.scrollWidth);
-        t.ok(width <= viewport.width, `${path} is ${width} pixels wide`);
+        for (const viewport of [DESKTOP, PHONE]) {
+          await page.setViewportSize(viewport);
+          t.strictSame(await sticksOut(page), [], path);
+          const width = await page.evaluate(() => document.documentElement.scrollWidth);
+          t.ok(width <= viewport.width, `${path} is ${width} pixels wide`);
+        }
         const parts = await page.locator("main :not(:has(*))").allTextContents();
         const words = parts.join("\n");
         t.notMatch(
@@ -166,6 +171,52 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     t.equal(await balance(), before + 50_000);
     const actions = await admin(stage.gateway, "GET", `/actions?account=${accountId}`);
     t.match(JSON.stringify(actions.body), /Quà tặng/);
+  });
+
+  t.test("limits, pauses and resumes a key, and shows what else is set", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const dialog = page.getByRole("dialog");
+    await signIn(visitor, `/customers/${accountId}`);
+    await page.getByRole("button", { name: "Limits: Laptop" }).click();
+    await dialog.getByLabel("Budget a day, in đ").fill("20000");
+    await dialog.getByLabel("Models").fill("claude-*");
+    t.match(
+      await dialog.locator(".cli code").textContent(),
+      /key restrict --key \S+ --day-vnd 20000 --models 'claude-\*'$/,
+    );
+    await dialog.getByRole("button", { name: "Save limits" }).click();
+    await page.getByText("of 20,000 đ").waitFor();
+    await page.getByRole("button", { name: "Pause: Laptop" }).click();
+    await dialog.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("button", { name: "Resume: Laptop" }).waitFor();
+    const limits = async () => {
+      const { body } = await admin(stage.gateway, "GET", `/accounts/${accountId}/keys`);
+      return (body["list"] as { name: string }[]).find(({ name }) => name === "Laptop");
+    };
+    t.match(await limits(), { limits: { paused: true, day_vnd: "20000", models: ["claude-*"] } });
+    await page.getByRole("button", { name: "Add a note" }).click();
+    await dialog.getByLabel("Note").fill("wants an invoice");
+    await dialog.getByRole("button", { name: "Add a note" }).click();
+    await page.getByRole("cell", { name: "wants an invoice" }).waitFor();
+    await page.getByText("today’s top-ups 1%").waitFor();
+  });
+
+  t.test("reloads the config after a look at what differs", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const dialog = page.getByRole("dialog");
+    await signIn(visitor, "/models/reload");
+    await page.getByRole("button", { name: "Show what differs" }).click();
+    await page.getByText("No price differs.").waitFor();
+    await page.getByRole("button", { name: "Apply it" }).click();
+    await dialog.getByLabel("Reason").fill("as agreed");
+    await dialog.getByRole("button", { name: "Apply it" }).click();
+    await page.getByText("Every gateway now serves by this config.").waitFor();
+    const { body } = await admin(stage.gateway, "GET", "/actions?limit=5");
+    t.match(JSON.stringify(body), /\/reload.*as agreed/);
+    await page.goto(`${stage.url}/console/models/history?model=claude-opus-5-5`);
+    await page.getByRole("cell", { name: "36,000 đ" }).first().waitFor();
   });
 
   t.test("gives a transfer to its owner, and takes it back", async (t) => {

@@ -35,6 +35,31 @@ t.test("an operator", async (t) => {
   const mailTo = async (email: string, count: number) =>
     (await all.mailServer.mailsTo(email, count)).at(-1);
 
+  t.test("sees how a customer signs in, ends the sessions, and notes why", async (t) => {
+    const { gateway, mailServer } = all;
+    const customer = await signedUp(gateway, mailServer);
+    const named = ["--account", customer.email];
+    const [session] = (await command("account", "sessions", ...named)).json.sessions;
+    t.match(session, { remote_address: String, user_agent: String, seen_at: /Z$/ });
+    const reason = ["--reason", "lost a laptop"];
+    t.match((await command("account", "sign-out", ...named, ...reason)).json, { ended: 1 });
+    t.equal((await customer.get("/me")).status, 401);
+    t.strictSame((await command("account", "sessions", ...named)).json, {
+      email_verified: true,
+      has_password: true,
+      second_factor: false,
+      sessions: [],
+    });
+    t.match((await command("account", "note", ...named, ...reason)).json, {
+      note: "lost a laptop",
+    });
+    const trail = (await command("actions", ...named, "--limit", "2")).json;
+    t.match(trail, [
+      { action: /notes$/, reason: "lost a laptop", account_id: customer.accountId },
+      { action: /sessions\/end$/, reason: "lost a laptop" },
+    ]);
+  });
+
   t.test("changes the address of a customer, and tells both addresses", async (t) => {
     const { gateway, mailServer } = all;
     const customer = await signedUp(gateway, mailServer);

@@ -57,6 +57,17 @@ t.test("an unmatched transfer", async (t) => {
     t.ok(Number(line.exec(metrics)?.[1]) * 1_000 <= Date.now() + 1_000);
   });
 
+  t.test("is one of the orders of a customer, which are listed by account", async (t) => {
+    const customer = await createCustomer(gateway);
+    const older = await order(gateway, customer.accountId);
+    const { code, id } = await order(gateway, customer.accountId);
+    const path = `/accounts/${customer.accountId}/orders`;
+    const first = await admin(gateway, "GET", `${path}?limit=1`);
+    t.match(first.body["list"], [{ code, status: "open", received_vnd: "0" }]);
+    const rest = await admin(gateway, "GET", `${path}?limit=5&before=${id}`);
+    t.match(rest.body["list"], [{ code: older.code, account: customer.accountId }]);
+  });
+
   t.test("is credited once, to the account that an operator names", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const id = await waiting();

@@ -82,6 +82,9 @@ t.test("discounts", async (t) => {
         until: new Date(end).toISOString(),
       },
     });
+    const shown = await admin(gateway, "GET", `/accounts/${caller.accountId}`);
+    const until = new Date(end).toISOString();
+    t.strictSame(shown.body["discounts"], [{ name: "daily", bps: 100, until }]);
     gateway.clock.set(end);
     t.equal(await discountOf(caller), 0);
     const { body: after } = await as(gateway, caller.accountId, "GET", "/promotions");

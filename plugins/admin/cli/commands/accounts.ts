@@ -53,6 +53,14 @@ export const accountCommands: readonly Command[] = [
       value(await client.post(`${accountPath(account)}/resume`, { reason })),
   },
   {
+    words: "account note",
+    required: ["account", "reason"],
+    optional: [],
+    about: "note something about a customer for operators; `actions --account` lists it",
+    run: async (client, { account, reason }) =>
+      value(await client.post(`${accountPath(account)}/notes`, { reason })),
+  },
+  {
     words: "account discount",
     required: ["account", "bps"],
     optional: ["reason"],

@@ -3,7 +3,7 @@ import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { textIfAny } from "../../../page-parts/browser/text.ts";
+import { sentence } from "../action-sentence.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { Action } from "../contract.ts";
@@ -53,13 +53,4 @@ export function render({ root, signal }: PageContext): void {
     none: t("audit.none"),
   });
   fill(root, pageHead(t("nav.audit"), t("audit.lead")), element);
-}
-
-/** Says what was done: in words if the action is a usual one, then with what was sent. */
-function sentence({ action, details }: Action) {
-  const path = action.replace(/^\w+ \/admin\/v1\//, "").replace(/:\w+\//g, "");
-  const words = textIfAny(`audit.${path.replaceAll("/", ".")}`) ?? action;
-  const { account: _, confirm_above_vnd: __, ...sent } = details;
-  const rest = Object.entries(sent).map(([name, value]) => `${name}: ${String(value)}`);
-  return [words, " ", el("small", { class: "hint" }, rest.join(", "))];
 }

@@ -1,5 +1,6 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import {
+  dateTime,
   dayBefore,
   factorsText,
   number,
@@ -10,8 +11,9 @@ import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
-import type { Model, Report, SumsRow } from "../contract.ts";
+import type { Model, RecordedPrice, Report, SumsRow } from "../contract.ts";
 import { list } from "../list.ts";
+import { priceColumns, reloadPart } from "../price-reload.ts";
 import { get, hasCommand } from "../session.ts";
 import { t } from "../text.ts";
 
@@ -22,8 +24,55 @@ interface Sold extends Model {
 
 const REPORTED_MAX = 10_000;
 
-/** The models with the prices that run, and what each brought and cost this month. */
-export function render({ root, signal }: PageContext): void {
+const PARTS = ["", "history", "reload"] as const;
+
+/** The models with their prices; the history of prices; or a reload of the config's file. */
+export function render({ root, rest, signal }: PageContext): void {
+  const parts = hasCommand("prices history") ? PARTS : [];
+  const part = parts.find((one) => one === rest) ?? "";
+  const element = { "": running, history, reload: reloadPart }[part](signal);
+  const links = parts.map((one) =>
+    el(
+      "a",
+      {
+        class: "button",
+        href: `${BASE}/models${one === "" ? "" : `/${one}`}`,
+        "aria-current": one === part ? "page" : undefined,
+      },
+      t(`models.part.${one === "" ? "running" : one}`),
+    ),
+  );
+  fill(root, pageHead(t("nav.models"), t("models.lead"), links), element);
+}
+
+/** Who changed which price, newest first. */
+function history(signal: AbortSignal): HTMLElement {
+  const { element } = list<RecordedPrice>({
+    title: t("models.part.history"),
+    signal,
+    filters: [{ name: "model", label: t("calls.model"), type: "search" }],
+    columns: [
+      { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
+      ...priceColumns<RecordedPrice>(),
+      {
+        title: t("price.who"),
+        cell: ({ operator, remote_address }) => `${operator} ${remote_address}`,
+      },
+    ],
+    async load(filters, limit, next) {
+      const rows = await get<RecordedPrice[]>("/prices/history", { ...filters, limit, ...next });
+      const last = rows.at(-1);
+      return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
+    },
+    command: (filters) => commandText("prices history", filters),
+    file: "price-history",
+    none: t("models.history.none"),
+  });
+  return element;
+}
+
+/** The prices that run, and what each model brought and cost this month. */
+function running(signal: AbortSignal): HTMLElement {
   const { element } = list<Sold>({
     title: t("nav.models"),
     signal,
@@ -44,7 +93,11 @@ export function render({ root, signal }: PageContext): void {
       {
         title: t("models.price"),
         cell: (model) => [
-          priceText(model),
+          el(
+            hasCommand("prices history") ? "a" : "span",
+            { href: `${BASE}/models/history?${new URLSearchParams({ model: model.id })}` },
+            priceText(model),
+          ),
           " ",
           el("small", { class: "hint" }, factorsText(model.price_factors)),
         ],
@@ -57,6 +110,12 @@ export function render({ root, signal }: PageContext): void {
         title: t("report.revenue"),
         isNumber: true,
         cell: ({ sums }) => (sums ? vnd(sums.revenue_vnd) : "–"),
+      },
+      {
+        title: t("report.cost"),
+        isNumber: true,
+        cell: ({ sums }) =>
+          sums === undefined || sums.cost_vnd === null ? "–" : vnd(sums.cost_vnd),
       },
       {
         title: t("report.margin"),
@@ -74,7 +133,7 @@ export function render({ root, signal }: PageContext): void {
           el("span", { class: `badge ${offered ? "good" : "info"}` }, t(offered ? "yes" : "no")),
       },
     ],
-    async load({ query = "", offered = "" }) {
+    async load({ query = "", offered = "" }, limit, { offset = "0" }) {
       const today = dayBefore(0);
       const month = { by: "model", from: `${today.slice(0, 7)}-01`, to: today };
       const [models, report] = await Promise.all([
@@ -91,8 +150,10 @@ export function render({ root, signal }: PageContext): void {
         )
         .map((model) => ({ ...model, sums: sums.get(model.id) }));
       const [version] = new Set(models.map(({ catalogue }) => catalogue));
+      const end = Number(offset) + limit;
       return {
-        rows,
+        rows: rows.slice(Number(offset), end),
+        next: end < rows.length ? { offset: String(end) } : undefined,
         note: el("p", { class: "hint" }, t("models.version", { version: version ?? "" })),
       };
     },
@@ -100,7 +161,7 @@ export function render({ root, signal }: PageContext): void {
     file: "models",
     none: t("search.none"),
   });
-  fill(root, pageHead(t("nav.models"), t("models.lead")), element);
+  return element;
 }
 
 function callsOf(id: string): HTMLElement {

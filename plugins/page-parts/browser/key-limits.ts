@@ -1,8 +1,30 @@
-import { el } from "../../page-parts/browser/dom.ts";
-import { field } from "../../page-parts/browser/form.ts";
-import { date, number, vnd } from "../../page-parts/browser/format.ts";
-import type { Key, KeyLimits } from "./contract.ts";
+import { el } from "./dom.ts";
+import { field } from "./form.ts";
+import { date, number, vnd } from "./format.ts";
 import { t } from "./text.ts";
+
+/** The limits of an API key, as every API shows them. What is not limited is left out. */
+export interface KeyLimits {
+  readonly paused?: true;
+  readonly ends_at?: string;
+  readonly models?: readonly string[];
+  readonly addresses?: readonly string[];
+  readonly day_vnd?: string;
+  readonly month_vnd?: string;
+  readonly total_vnd?: string;
+  readonly calls_per_minute?: number;
+  readonly calls_at_once?: number;
+}
+
+/** A key with its limits, and what was spent of each budget. */
+export interface LimitedKey {
+  readonly limits: KeyLimits;
+  readonly budgets: readonly {
+    readonly period: "day" | "month" | "total";
+    readonly limit_vnd: string;
+    readonly spent_vnd: string;
+  }[];
+}
 
 const VIETNAM_MS = 7 * 3_600_000;
 
@@ -77,7 +99,7 @@ export function limitFields(limits: KeyLimits = {}): {
 }
 
 /** The limits of a key, each in a few words, and bars that show what was spent of its budgets. */
-export function shownLimits({ limits, budgets }: Key): HTMLElement | false {
+export function shownLimits({ limits, budgets }: LimitedKey): HTMLElement | false {
   const words = [
     limits.ends_at !== undefined &&
       t("keys.shown.ends_at", { date: date(new Date(beforeEnd(limits.ends_at)).toISOString()) }),
