@@ -63,10 +63,19 @@ export const commands: readonly Command[] = [
     options: [transfer],
   },
   {
+    words: "transfer suggest",
+    about:
+      "show who may have sent a transfer without an owner: an order whose code differs by one letter, an unpaid order of the " +
+      "same amount, an earlier payer of the same name",
+    method: "GET",
+    path: "/admin/v1/transfers/:transfer/suggestions",
+    options: [transfer],
+  },
+  {
     words: "transfer import",
     about:
       "record transfers of a bank's statement that SePay did not notify; with --dry-run " +
-      "show which are known, new or unclear, and record nothing",
+      "show which are known, new or unclear, and which known ones the statement lacks; record nothing",
     method: "POST",
     path: "/admin/v1/transfers/import",
     options: [

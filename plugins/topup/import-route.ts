@@ -14,10 +14,12 @@ import type { Settings } from "./options.ts";
 import { ordersByCode } from "./orders.ts";
 import type { Recorded, Recording } from "./recording.ts";
 import { readStatement, type StatementRow } from "./statement.ts";
-import { type NewTransfer, transferOf } from "./transfers.ts";
+import { type NewTransfer, transferOf, transfersOfDays } from "./transfers.ts";
 
 /** A month of a busy account, with 300 bytes a row. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
+/** More than such a statement has rows. */
+const MISSING_MAX = 20_000;
 
 const statement = mapping({
   file: v.string("the text of a CSV file"),
@@ -53,9 +55,32 @@ export function importRoute(
         other_accounts: read.otherAccounts,
         skipped_lines: read.skippedLines,
         transfers: read.rows.map((row, at) => ({ ...rowJson(row), ...shown[at] })),
+        ...(wanted.dry_run && { missing: await missing(reports, shown) }),
       });
     },
   };
+
+  /** Returns the transfers of the statement's days that it does not have: the bank may never have booked them. */
+  async function missing(
+    reports: readonly NewTransfer[],
+    shown: readonly { readonly transfer: string | null }[],
+  ) {
+    const days = reports.flatMap(({ bankDay }) => bankDay ?? []).sort();
+    const [first = "", last = first] = [days[0], days.at(-1)];
+    if (first === "") return [];
+    const known = new Set(shown.map(({ transfer }) => transfer));
+    const all = await transfersOfDays(database, first, last, MISSING_MAX);
+    return all
+      .filter(({ id, state }) => state !== "ignored" && !known.has(id))
+      .map(({ id, state, accountId, amountMicroVnd, bankDay, content }) => ({
+        transfer: id,
+        state,
+        account: accountId,
+        day: bankDay,
+        amount_vnd: formatVnd(amountMicroVnd ?? 0n),
+        content,
+      }));
+  }
 
   async function recorded(reports: readonly NewTransfer[]) {
     const found = await recording.record(reports);

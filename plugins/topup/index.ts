@@ -86,7 +86,7 @@ export default function topup(services: Services, settings: Settings): Plugin {
         ...promotionRoutes(services, settings),
       ]);
       addOperatorRoutes(router, services, "/admin/v1", [
-        ...transferRoutes(services, crediting),
+        ...transferRoutes(services, settings, crediting),
         importRoute(services, settings, recording, crediting),
       ]);
       addPublicRoutes(router, services, "/webhooks", [

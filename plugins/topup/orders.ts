@@ -131,13 +131,23 @@ export async function cancelOrder(
 }
 
 /** Returns the orders with one of these codes. */
-export function ordersByCode(
+export function ordersByCode(database: Database, codes: readonly string[]): Promise<Order[]> {
+  return database.query<Order>(`${SELECT} where o.code = any ($1::text::text[])`, [
+    `{${codes.join(",")}}`,
+  ]);
+}
+
+/** Returns the orders of an amount made in a period that no transfer has paid yet, newest first: at most 20. */
+export function unpaidOrders(
   database: Database,
-  codes: readonly string[],
-): Promise<{ readonly code: string; readonly accountId: string }[]> {
-  return database.query(
-    `select code, account_id as "accountId" from topup_orders where code = any ($1::text::text[])`,
-    [`{${codes.join(",")}}`],
+  amountMicroVnd: bigint,
+  from: Date,
+  to: Date,
+): Promise<Order[]> {
+  return database.query<Order>(
+    `${SELECT} where o.amount = $1 and o.created_at between $2 and $3 and o.cancelled_at is null and paid.amount is null
+    order by o.created_at desc limit 20`,
+    [amountMicroVnd, from, to],
   );
 }
 

@@ -18,7 +18,9 @@ import {
   v,
 } from "../../core/plugin/index.ts";
 import type { Crediting } from "./crediting.ts";
+import type { Settings } from "./options.ts";
 import { type Order, orderByCode, ordersOf, statusOf } from "./orders.ts";
+import { suggestionsFor } from "./suggestions.ts";
 import {
   assignTransfer,
   ignoreTransfer,
@@ -78,7 +80,11 @@ const reversal = mapping({
 });
 
 /** Routes for operators: show an order by its code and those of an account, list and show transfers, assign one to an account, ignore one. */
-export function transferRoutes(services: Services, crediting: Crediting): OperatorRoute[] {
+export function transferRoutes(
+  services: Services,
+  { order_prefix: prefix }: Pick<Settings, "order_prefix">,
+  crediting: Crediting,
+): OperatorRoute[] {
   const { accounts, clock, corrections, database } = services;
 
   return [
@@ -121,6 +127,27 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
         if (!transfer) return unknown();
         const payload = await payloadOf(database, transfer.id);
         return done({ ...shown(transfer), payload: payload?.toString("utf8") ?? null });
+      },
+    },
+    {
+      method: "GET",
+      path: "/transfers/:transfer/suggestions",
+      async handle({ params }) {
+        const transfer = await transferOf(database, params["transfer"] ?? "");
+        if (!transfer) return unknown();
+        const found = await suggestionsFor(database, transfer, prefix);
+        const emails = await accounts.emails(found.map(({ accountId }) => accountId));
+        return done(
+          found.map(({ accountId, order, why }) => ({
+            why,
+            account: accountId,
+            email: emails.get(accountId) ?? null,
+            order: order?.code ?? null,
+            amount_vnd: order ? formatVnd(order.amountMicroVnd) : null,
+            status: order ? statusOf(order, clock.now()) : null,
+            created_at: order?.createdAt.toISOString() ?? null,
+          })),
+        );
       },
     },
     {

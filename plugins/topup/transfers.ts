@@ -254,6 +254,36 @@ export function matchedTransfers(
   );
 }
 
+/** Returns the texts of the newest credited transfers since a time, with their accounts and codes: at most 5,000. */
+export function creditedTexts(
+  database: Database,
+  since: Date,
+): Promise<
+  { readonly accountId: string; readonly content: string; readonly code: string | null }[]
+> {
+  return database.query(
+    `select t.account_id as "accountId", t.content, o.code from bank_transfers t
+    left join topup_orders o on o.id = t.order_id
+    where t.state = 'credited' and t.content is not null and t.received_at > $1
+    order by t.sequence desc limit 5000`,
+    [since],
+  );
+}
+
+/** Returns the incoming transfers that the bank booked in a period of days, oldest first: at most `limit`. */
+export function transfersOfDays(
+  database: Database,
+  first: string,
+  last: string,
+  limit: number,
+): Promise<Transfer[]> {
+  return database.query<Transfer>(
+    `${SELECT} where t.incoming and t.amount is not null and t.bank_day between $1::text::date and $2::text::date
+    order by t.sequence limit $3`,
+    [first, last, limit],
+  );
+}
+
 /** Counts the transfers that an operator has to assign or ignore. */
 export async function unmatchedTransfers(database: Database): Promise<number> {
   const [row] = await database.query<{ count: number }>(

@@ -269,6 +269,14 @@ export interface Maintenance {
   readonly message: string | null;
 }
 
+export interface Suggestion {
+  readonly why: readonly ("code" | "amount" | "payer")[];
+  readonly account: string;
+  readonly email: string | null;
+  readonly order: string | null;
+  readonly amount_vnd: string | null;
+}
+
 export interface WholeTransfer extends Transfer {
   readonly payload: string | null;
 }

@@ -461,6 +461,27 @@ export const text = {
   "announce.send": "Send to all",
   "audit.reload": "Config reloaded",
   "audit.announcements": "Announcement sent",
+  suggest: "Who may have sent it",
+  "suggest.none": "No order is close to it, and no earlier payer has this name.",
+  "suggest.code": "the code differs by one letter",
+  "suggest.amount": "unpaid order of this amount",
+  "suggest.payer": "paid under this name before",
+  bankfile: "Bank statement",
+  "bankfile.file": "Statement of the bank (CSV)",
+  "bankfile.hint":
+    "It is compared with the recorded transfers; nothing is recorded before you say so.",
+  "bankfile.outcome": "Comparison",
+  "bankfile.known": "Recorded",
+  "bankfile.new": "Not recorded yet",
+  "bankfile.unclear": "Unclear",
+  "bankfile.missing": "Not in the statement",
+  "bankfile.missing.about":
+    "These were recorded for days of the statement, which does not have them. Find out before the money is spent.",
+  "bankfile.rows": "Rows of the statement",
+  "bankfile.record": "Record them",
+  "bankfile.record.about":
+    "{count} {count:transfer is|transfers are} recorded. Those with the code of an order are credited; the unclear ones wait for you.",
+  "audit.transfers.import": "Bank statement read",
 };
 
 export type Text = keyof typeof text;

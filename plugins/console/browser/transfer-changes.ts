@@ -31,10 +31,11 @@ export function transferButtons(transfer: Transfer, done: Done): Child {
   );
 }
 
-function openAssign(transfer: Transfer, done: Done): void {
+/** `to`: the code of an order or the address of a customer, if one was suggested. */
+export function openAssign(transfer: Transfer, done: Done, to = ""): void {
   const owner = field(
     t("transfer.owner"),
-    { required: true, maxlength: 254 },
+    { required: true, maxlength: 254, value: to },
     t("transfer.owner.hint"),
   );
   const reason = reasonField();

@@ -11,6 +11,8 @@ create table topup_orders (
 );
 
 create index topup_orders_account on topup_orders (account_id, id);
+-- For a transfer without a code: unpaid orders of its amount.
+create index topup_orders_amount on topup_orders (amount, created_at);
 
 -- Every transfer that the bank has reported, once each. Rows stay for ever.
 create table bank_transfers (

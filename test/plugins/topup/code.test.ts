@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { codesIn, newCode } from "../../../plugins/topup/code.ts";
+import { codesIn, codesNear, newCode } from "../../../plugins/topup/code.ts";
 
 t.test("codes start with the prefix, use no ambiguous characters, and do not repeat", async (t) => {
   const codes = Array.from({ length: 2_000 }, () => newCode("TG"));
@@ -61,4 +61,25 @@ t.test("property: a code is found in any case, with separators and text around i
     ),
     { numRuns: 2_000 },
   );
+});
+
+t.test("property: a code with one mistake is among the near ones", async (t) => {
+  const letter = fc.constantFrom(..."34679ACDEFGHJKMNPQRTUVWXY0OIL");
+  const mistake = fc.constantFrom("another", "more", "less", "swapped");
+  fc.assert(
+    fc.property(letter, mistake, fc.integer({ min: 2, max: 9 }), (wrong, kind, at) => {
+      const code = newCode("TG");
+      const [before, after] = [code.slice(0, at), code.slice(at + 1)];
+      const typed = {
+        another: before + wrong + after,
+        more: before + wrong + code.slice(at),
+        less: before + after,
+        swapped: before + after.slice(0, 1) + code[at] + after.slice(1),
+      }[kind];
+      assert.ok(codesNear(`MB 0123 ${typed} chuyen tien`, "TG").includes(code), typed);
+    }),
+    { numRuns: 1_000 },
+  );
+  t.ok(codesNear("TG".repeat(1_000), "TG").length < 50_000);
+  t.strictSame(codesNear("thank you", "TG"), []);
 });

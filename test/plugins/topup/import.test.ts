@@ -98,6 +98,26 @@ t.test("a statement", async (t) => {
     t.equal(await balance(), String(amount));
   });
 
+  t.test("shows which credited transfers of its days it does not have", async (t) => {
+    const day = "2026-11-19";
+    const { accountId, amount, code } = await ordering();
+    await told({
+      transferAmount: amount,
+      content: code,
+      transactionDate: `${day} 09:00:00`,
+      id: 880_000_090,
+    });
+    const file = [HEAD, row("FT26323090", newAmount(), "another", day)].join("\n");
+    const path = "/transfers/import";
+    const { body } = await admin(gateway, "POST", path, { file, dry_run: true });
+    t.match(body["missing"], [
+      { transfer: "880000090", state: "credited", account: accountId, day },
+    ]);
+    const both = [file, row("FT26323091", amount, code, day)].join("\n");
+    const whole = await admin(gateway, "POST", path, { file: both, dry_run: true });
+    t.match(whole.body["transfers"], [{ outcome: "new" }, { outcome: /known|unclear/ }]);
+  });
+
   t.test("credits the second of two equal payments, of which SePay notified one", async (t) => {
     const { amount, code, balance } = await ordering();
     await told({ transferAmount: amount, content: code, referenceCode: "FT26325011" });

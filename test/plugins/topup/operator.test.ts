@@ -68,6 +68,30 @@ t.test("an unmatched transfer", async (t) => {
     t.match(rest.body["list"], [{ code: older.code, account: customer.accountId }]);
   });
 
+  t.test("is given to the customer who is suggested: by code, amount or payer", async (t) => {
+    const [lan, minh] = [await createCustomer(gateway), await createCustomer(gateway)];
+    const paid = await order(gateway, lan.accountId, 200_000);
+    const payer = "NGUYEN THI LAN chuyen tien";
+    await notify(gateway, transfer({ transferAmount: 200_000, content: `${paid.code} ${payer}` }));
+    const mine = await order(gateway, minh.accountId, 345_000);
+    const typed = `${mine.code.slice(0, -1)}0`;
+    const suggested = async (changes: JsonObject) => {
+      const { body } = await admin(
+        gateway,
+        "GET",
+        `/transfers/${await waiting(changes)}/suggestions`,
+      );
+      return body["list"];
+    };
+    t.match(await suggested({ transferAmount: 345_000, content: `MB ${typed} ck` }), [
+      { why: ["code", "amount"], email: minh.email, order: mine.code, status: "open" },
+    ]);
+    t.match(await suggested({ transferAmount: 50_000, content: `FT0123 ${payer}` }), [
+      { why: ["payer"], account: lan.accountId, order: null },
+    ]);
+    t.strictSame(await suggested({ transferAmount: 51_000, content: "chuyen tien" }), []);
+  });
+
   t.test("is credited once, to the account that an operator names", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const id = await waiting();

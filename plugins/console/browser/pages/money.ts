@@ -3,23 +3,44 @@ import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { statementPart } from "../bank-statement.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import type { Transfer, WholeTransfer } from "../contract.ts";
+import type { Suggestion, Transfer, WholeTransfer } from "../contract.ts";
 import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
 import { keepFresh } from "../live.ts";
+
+<<<<<<< HEAD
+
 import { get, hasCommand } from "../session.ts";
 import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 import { transferButtons } from "../transfer-changes.ts";
 import { showBatch, voucherList } from "../vouchers.ts";
 
+=======
+
+import { section, smallButton } from "../section.ts";
+import { get } from "../session.ts";
+import { pairs } from "../table.ts";
+import { t } from "../text.ts";
+import { openAssign, transferButtons } from "../transfer-changes.ts";
+
+>>>>>>> ae580f08 (Suggest who sent a transfer, and compare the bank's statement on the console)
+
 const STATES = ["unmatched", "credited", "matched", "ignored"] as const;
 
 /** Bank transfers, first those that wait for an owner; or one transfer. */
 export async function render({ root, rest, signal }: PageContext): Promise<void> {
+<<<<<<< HEAD
   if (await showBatch(root, rest, signal)) return;
+=======
+  if (rest === "statement") {
+    fill(root, pageHead(t("nav.money"), t("money.lead"), parts(rest)), statementPart());
+    return;
+  }
+>>>>>>> ae580f08 (Suggest who sent a transfer, and compare the bank's statement on the console)
   if (rest !== "") return one(root, decodeURIComponent(rest), signal);
   const again = (): Promise<void> => transfers.reload();
   const transfers = list<Transfer>({
@@ -70,12 +91,15 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     file: "transfers",
     none: t("money.none"),
   });
+<<<<<<< HEAD
   const vouchers = hasCommand("voucher list") && voucherList(signal);
   fill(root, pageHead(t("nav.money"), t("money.lead")), transfers.element, vouchers);
-  keepFresh(signal, async () => {
+=======
+  fill(root, pageHead(t("nav.money"), t("money.lead"), parts("")), transfers.element);
+>>>>>>> ae580f08 (Suggest who sent a transfer, and compare the bank's statement on the console)
+  keepFresh(signal, async () => 
     // A form stays as it is until it is closed.
-    if (document.querySelector("dialog[open]") === null) await transfers.refresh();
-  });
+    if (document.querySelector("dialog[open]") === null) await transfers.refresh(););
 }
 
 async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
@@ -83,11 +107,16 @@ async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<
   const load = () =>
     loadInto(place, signal, async () => {
       const transfer = await get<WholeTransfer>(`/transfers/${encodeURIComponent(id)}`);
+      const isOpen = transfer.state === "unmatched" || transfer.state === "ignored";
+      const suggested = isOpen
+        ? await get<Suggestion[]>(`/transfers/${encodeURIComponent(id)}/suggestions`)
+        : [];
       if (!signal.aborted) {
         const buttons = transferButtons(transfer, load);
         fill(root, pageHead(t("money.transfer"), el("code", {}, id), buttons), place);
       }
       return [
+        isOpen && suggestions(transfer, suggested, load),
         card(t("money.transfer"), shown(transfer)),
         transfer.payload !== null && card(t("money.payload"), el("pre", {}, transfer.payload)),
         commandLine(commandText("transfer show", { transfer: id })),
@@ -95,6 +124,59 @@ async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<
     });
   fill(root, pageHead(t("money.transfer"), el("code", {}, id)), place);
   await load();
+}
+
+/** The parts of the page: transfers, and the bank's statement. */
+function parts(current: string): HTMLElement[] {
+  return (["", "statement"] as const).map((one) =>
+    el(
+      "a",
+      {
+        class: "button",
+        href: `${BASE}/money${one === "" ? "" : `/${one}`}`,
+        "aria-current": one === current ? "page" : undefined,
+      },
+      one === "" ? t("money.transfers") : t("bankfile"),
+    ),
+  );
+}
+
+/** Who may have sent it, each with the reasons why and a button that fills the form. */
+function suggestions(
+  transfer: Transfer,
+  rows: readonly Suggestion[],
+  done: () => Promise<void>,
+): HTMLElement {
+  return section({
+    title: t("suggest"),
+    rows,
+    columns: [
+      {
+        title: t("money.owner"),
+        cell: ({ account, email }) =>
+          el("a", { href: `${BASE}/customers/${account}` }, email ?? account),
+      },
+      {
+        title: t("money.order"),
+        cell: ({ order, amount_vnd }) =>
+          order === null ? "–" : [el("code", {}, order), ` ${vnd(amount_vnd ?? 0)}`],
+      },
+      {
+        title: t("reason"),
+        cell: ({ why }) => why.map((one) => t(`suggest.${one}`)).join(", "),
+      },
+      {
+        title: t("actions"),
+        cell: ({ order, email, account }) => {
+          const to = order ?? email ?? account;
+          return smallButton(t("transfer.assign"), to, () => openAssign(transfer, done, to));
+        },
+      },
+    ],
+    none: t("suggest.none"),
+    file: "suggestions",
+    command: commandText("transfer suggest", { transfer: transfer.id }),
+  });
 }
 
 function shown(transfer: WholeTransfer): HTMLElement {
