@@ -11,36 +11,22 @@ import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
 import { keepFresh } from "../live.ts";
 
-<<<<<<< HEAD
-
+import { section, smallButton } from "../section.ts";
 import { get, hasCommand } from "../session.ts";
 import { pairs } from "../table.ts";
 import { t } from "../text.ts";
-import { transferButtons } from "../transfer-changes.ts";
-import { showBatch, voucherList } from "../vouchers.ts";
-
-=======
-
-import { section, smallButton } from "../section.ts";
-import { get } from "../session.ts";
-import { pairs } from "../table.ts";
-import { t } from "../text.ts";
 import { openAssign, transferButtons } from "../transfer-changes.ts";
-
->>>>>>> ae580f08 (Suggest who sent a transfer, and compare the bank's statement on the console)
+import { showBatch, voucherList } from "../vouchers.ts";
 
 const STATES = ["unmatched", "credited", "matched", "ignored"] as const;
 
 /** Bank transfers, first those that wait for an owner; or one transfer. */
 export async function render({ root, rest, signal }: PageContext): Promise<void> {
-<<<<<<< HEAD
   if (await showBatch(root, rest, signal)) return;
-=======
   if (rest === "statement") {
     fill(root, pageHead(t("nav.money"), t("money.lead"), parts(rest)), statementPart());
     return;
   }
->>>>>>> ae580f08 (Suggest who sent a transfer, and compare the bank's statement on the console)
   if (rest !== "") return one(root, decodeURIComponent(rest), signal);
   const again = (): Promise<void> => transfers.reload();
   const transfers = list<Transfer>({
@@ -91,12 +77,8 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     file: "transfers",
     none: t("money.none"),
   });
-<<<<<<< HEAD
   const vouchers = hasCommand("voucher list") && voucherList(signal);
-  fill(root, pageHead(t("nav.money"), t("money.lead")), transfers.element, vouchers);
-=======
-  fill(root, pageHead(t("nav.money"), t("money.lead"), parts("")), transfers.element);
->>>>>>> ae580f08 (Suggest who sent a transfer, and compare the bank's statement on the console)
+  fill(root, pageHead(t("nav.money"), t("money.lead"), parts("")), transfers.element, vouchers);
   keepFresh(signal, async () => 
     // A form stays as it is until it is closed.
     if (document.querySelector("dialog[open]") === null) await transfers.refresh(););
