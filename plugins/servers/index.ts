@@ -11,6 +11,7 @@ import {
   ThrottledLog,
 } from "../../core/plugin/index.ts";
 import { type KnownServer, leaveServers, meetServers, readServers } from "./known-servers.ts";
+import { systemJson } from "./system.ts";
 
 /** Each process writes what it serves by, and reads what the others do. */
 const MEET_MS = 60_000;
@@ -23,6 +24,14 @@ const commands: readonly Command[] = [
     path: "/admin/v1/servers",
     words: "servers",
     about: "list the gateways that share the ledger, and how they differ",
+    method: "GET",
+  },
+  {
+    path: "/admin/v1/system",
+    words: "system",
+    about:
+      "show this gateway's process, disk, clocks, settings of the stores that lose money, gauges, secrets by age, and config " +
+      "without secrets",
     method: "GET",
   },
 ];
@@ -86,6 +95,7 @@ export default function servers(services: Services): Plugin {
           path: "/servers",
           handle: async () => done((await readServers(database, id)).map(answerOf)),
         },
+        { method: "GET", path: "/system", handle: async () => done(await systemJson(services)) },
       ]);
     },
 

@@ -4,7 +4,7 @@ import { type Order, ordersByCode, unpaidOrders } from "./orders.ts";
 import { creditedTexts, type Transfer } from "./transfers.ts";
 
 /** Who may have sent a transfer, with the reasons why. */
-export interface Suggestion {
+interface Suggestion {
   readonly accountId: string;
   /** The order that the money may be for; undefined if only the payer is known. */
   readonly order: Order | undefined;
@@ -73,7 +73,7 @@ async function payersOf(database: Services["database"], transfer: Transfer): Pro
 }
 
 /** Returns the words of a transfer's text that may be the payer's name; empty if they are fewer than two. */
-export function payerIn(content: string | null, code: string | null): string {
+function payerIn(content: string | null, code: string | null): string {
   const words = (content ?? "")
     .normalize("NFD")
     .replace(/\p{M}/gu, "")

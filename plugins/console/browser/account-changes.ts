@@ -105,7 +105,7 @@ const REASONED = {
   close: ["close", "account close"],
 } as const;
 
-export type Reasoned = keyof typeof REASONED;
+type Reasoned = keyof typeof REASONED;
 
 /** Asks for a reason, then makes one of the changes that need nothing else. */
 export function openReasoned(account: Account, words: Reasoned, done: Done): void {

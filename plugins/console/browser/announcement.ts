@@ -5,7 +5,7 @@ import { commandText } from "./command-line.ts";
 import { t } from "./text.ts";
 
 /** A text for customers in each language. Its first line is the subject of the mail. */
-export interface Draft {
+interface Draft {
   readonly vi: string;
   readonly en: string;
 }
@@ -36,7 +36,7 @@ export function openAnnouncement(draft: Draft, done?: () => void | Promise<void>
 }
 
 /** A text of several lines with its label. */
-export function textField(label: string, value = "") {
+function textField(label: string, value = "") {
   const id = newId("text");
   const input = el("textarea", { id, rows: 7, required: true, maxlength: 20_000 }, value);
   const element = el("div", { class: "field" }, el("label", { for: id }, label), input);

@@ -348,3 +348,49 @@ export interface Reloaded {
   readonly announcement_vi?: string;
   readonly announcement_en?: string;
 }
+
+export interface Reconciled {
+  readonly drift: boolean;
+  readonly wallets: number;
+  readonly purses: number;
+  readonly overdue: number;
+  readonly rows: readonly {
+    readonly account_id: string;
+    readonly purse: string | null;
+    readonly ledger_sum_vnd: string;
+    readonly balance_vnd: string;
+    readonly drift_vnd: string;
+  }[];
+}
+
+export interface ArchivedMonth {
+  readonly month: string;
+  readonly state: "open" | "closed" | "detached" | "dropped";
+  readonly rows: number;
+  readonly bytes: number;
+  readonly can_be_archived: boolean;
+}
+
+type Values = Readonly<Record<string, string | number | null>>;
+
+export interface System {
+  readonly process: Values;
+  readonly clocks: readonly { readonly clock: string; readonly ahead_ms: number }[];
+  readonly faults: readonly {
+    readonly store: string;
+    readonly setting: string;
+    readonly breaks: boolean;
+    readonly advice: string;
+  }[];
+  readonly gauges: readonly {
+    readonly name: string;
+    readonly value: number | null;
+    readonly about: string;
+  }[];
+  readonly secrets: readonly {
+    readonly name: string;
+    readonly changed_at: string;
+    readonly age_days: number;
+  }[];
+  readonly config: Values;
+}

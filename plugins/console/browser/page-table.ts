@@ -68,6 +68,14 @@ export const pages: readonly Route<Text>[] = [
     load: () => import("./pages/models.ts"),
   },
   {
+    path: "/books",
+    title: "nav.books",
+    access: "session",
+    icon: "check",
+    reads: [],
+    load: () => import("./pages/books.ts"),
+  },
+  {
     path: "/servers",
     title: "nav.servers",
     access: "session",

@@ -22,7 +22,7 @@ export function reloadPart(): HTMLElement {
     try {
       show(await post<Reloaded>("/reload", { check: true }));
     } catch (error) {
-      // What is wrong with the file has several lines.
+      // Mistakes in the file are listed line by line.
       fill(place, notice("bad", el("pre", {}, failureText(error))));
     }
     check.removeAttribute("aria-busy");

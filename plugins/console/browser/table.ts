@@ -7,7 +7,7 @@ export interface Column<Row> {
   cell(row: Row): Child;
 }
 
-/** A text of this length, such as a time, stays on one line where there is room. */
+/** A text of this length, such as a time, stays on one line on a wide screen. */
 const SHORT_MAX = 17;
 
 /** A table. On a phone each row becomes a block with its column names next to the values. */

@@ -41,7 +41,7 @@ export async function readTasks(today: SumsRow | undefined): Promise<Task[]> {
           {
             kind: "bad",
             text: t("task.quarantine", { count: countOf(quarantine) }),
-            path: "/servers",
+            path: "/books",
           } as const,
         ]
       : []),

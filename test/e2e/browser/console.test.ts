@@ -65,6 +65,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     "/models?query=claude",
     "/models/history",
     "/models/reload",
+    "/money/statement",
+    "/books",
     "/servers",
     "/approvals",
     "/operators",
@@ -243,6 +245,45 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.getByText("Without an owner").waitFor();
     const { body } = await admin(stage.gateway, "GET", `/transfers/${sent.id}`);
     t.match(body, { state: "unmatched", cause: "taken_back", decision: "Nhầm khách" });
+  });
+
+  t.test("says who may have sent a transfer, and compares the bank's statement", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const dialog = page.getByRole("dialog");
+    const content = `MB ${orderCode.slice(0, -1)}0 ck`;
+    const sent = transfer({
+      transferAmount: 499_000,
+      content,
+      transactionDate: "2026-11-20 09:00:00",
+    });
+    await notify(stage.gateway, sent);
+    await signIn(visitor, `/money/${sent.id}`);
+    await page.getByText("the code differs by one letter").waitFor();
+    await page.getByRole("button", { name: `Assign: ${orderCode}` }).click();
+    t.equal(await dialog.getByLabel("Customer or order").inputValue(), orderCode);
+    await page.keyboard.press("Escape");
+    await page.goto(`${stage.url}/console/money/statement`);
+    const csv = "Ngày giao dịch;Số bút toán;Ghi nợ;Ghi có;Nội dung\n2026-11-20;FT9;;123456;ai do";
+    await page.setInputFiles("input[type=file]", {
+      ...{ name: "bank.csv", mimeType: "text/csv", buffer: Buffer.from(csv) },
+    });
+    await page.getByRole("heading", { name: "Not in the statement" }).waitFor();
+    await page.getByRole("link", { name: String(sent.id) }).waitFor();
+    await page.getByRole("button", { name: "Record them" }).click();
+    await dialog.getByRole("button", { name: "Record them" }).click();
+    await page.getByRole("cell", { name: "123,456 đ" }).waitFor();
+    const { body } = await admin(stage.gateway, "GET", "/transfers?query=FT9");
+    t.match(body["list"], [{ state: "unmatched", source: "import" }]);
+  });
+
+  t.test("proves the books", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor, "/books");
+    await page.getByRole("button", { name: "Prove it now" }).click();
+    await page.getByText("The books agree to the µđ").waitFor();
+    t.match(await page.locator(".cli code").first().textContent(), /reconcile$/);
   });
 
   t.test("switches a provider off and on, and says so", async (t) => {

@@ -45,6 +45,18 @@ t.test(
     const { code } = await runCli(["doctor"], { env });
     assert.equal(code, 0);
 
+    const { body: system } = await admin(first, "GET", "/system");
+    t.match(system, {
+      process: { node: process.version, disk_free_mb: Number, uncommitted_calls: 0 },
+      config: {
+        ledger: new URL(postgres.url).host,
+        plugins: /servers/,
+        "limits.callsMax": /^\d+$/,
+      },
+    });
+    t.notMatch(JSON.stringify(system), first.adminToken);
+    t.notMatch(JSON.stringify(system), /:\/\/[^"]*@/);
+
     await sql.query("update servers set since = since - interval '6 minutes'");
     await until("it is in the log and in the metrics", async () => {
       const metrics = await (await fetch(`${first.url}/metrics`)).text();

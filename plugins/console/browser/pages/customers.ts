@@ -14,7 +14,7 @@ import { t } from "../text.ts";
 
 interface Listed extends Account {
   readonly balance_vnd: string;
-  /** What its calls of thirty days were charged; undefined if nothing. */
+  /** The charges of its calls in thirty days; undefined without calls. */
   readonly spent_vnd?: string | undefined;
 }
 

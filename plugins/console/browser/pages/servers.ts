@@ -1,118 +1,120 @@
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { field, notice } from "../../../page-parts/browser/form.ts";
-import { ago, dateTime, vnd } from "../../../page-parts/browser/format.ts";
-import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import { ago, dateTime, number } from "../../../page-parts/browser/format.ts";
+import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { BASE } from "../base.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import type { Hold, Maintenance, Quarantined, Server } from "../contract.ts";
-import { downloadCsv } from "../download.ts";
-import { redraw, showFresh } from "../live.ts";
+import type { Maintenance, Server, System } from "../contract.ts";
+import { section } from "../section.ts";
 import { get, hasCommand, may, readiness } from "../session.ts";
-import { pairs, table } from "../table.ts";
+import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 
-const SHOWN_MAX = 100;
-
-/** The servers and their stores, maintenance, and money that has not ended as it should. */
+/** The processes and their stores, maintenance, and this process with its config and secrets. */
 export async function render({ root, signal }: PageContext): Promise<void> {
-  const place = el("div", { class: "grid" }, waiting());
+  const place = el("div", { class: "grid" });
   fill(root, pageHead(t("nav.servers"), t("servers.lead")), place);
-  const refresh = async () => {
-    const shown = await read(refresh);
-    if (!signal.aborted && document.querySelector("dialog[open]") === null) redraw(place, shown);
-  };
-  await showFresh(place, signal, refresh);
+  const load = (): Promise<void> => loadInto(place, signal, () => read(load));
+  await load();
 }
 
 async function read(done: () => Promise<void>): Promise<Child[]> {
-  const [ready, servers, maintenance, quarantine, holds] = await Promise.all([
+  const [ready, servers, system, maintenance] = await Promise.all([
     readiness(),
     hasCommand("servers") ? get<Server[]>("/servers") : undefined,
+    hasCommand("system") ? get<System>("/system") : undefined,
     hasCommand("maintenance") ? get<Maintenance>("/maintenance") : undefined,
-    get<Quarantined[]>("/quarantine", { limit: SHOWN_MAX }),
-    get<Hold[]>("/holds", { limit: SHOWN_MAX }),
   ]);
   return [
+    maintenance && card(t("servers.maintenance"), maintenancePart(maintenance, done)),
     card(
       t("servers.stores"),
       pairs(Object.entries(ready).map(([name, value]) => [name, String(value)])),
+      system?.clocks.map(({ clock, ahead_ms }) =>
+        el("p", { class: "hint" }, t("system.clock", { clock, ms: number(ahead_ms) })),
+      ),
+      system?.faults.map(({ store, setting, advice, breaks }) =>
+        notice(breaks ? "bad" : "info", `${store}, ${setting}: ${advice}`),
+      ),
     ),
     servers &&
-      card(
-        t("nav.servers"),
-        table(
-          t("nav.servers"),
-          [
-            { title: t("servers.host"), cell: ({ host, address }) => `${host} ${address}` },
-            { title: t("servers.build"), cell: ({ build }) => build },
-            { title: t("servers.catalogue"), cell: ({ catalogue }) => el("code", {}, catalogue) },
-            { title: t("servers.config"), cell: ({ config }) => el("code", {}, config) },
-            { title: t("servers.since"), cell: ({ since }) => dateTime(since) },
-            { title: t("customers.state"), cell: serverState },
-          ],
-          servers,
-        ),
-        foot("servers", servers, "servers"),
-      ),
-    maintenance && card(t("servers.maintenance"), maintenancePart(maintenance, done)),
+      section({
+        title: t("system.processes"),
+        rows: servers,
+        columns: [
+          { title: t("servers.host"), cell: ({ host, address }) => `${host} ${address}` },
+          { title: t("servers.build"), cell: ({ build }) => build },
+          { title: t("servers.catalogue"), cell: ({ catalogue }) => el("code", {}, catalogue) },
+          { title: t("servers.config"), cell: ({ config }) => el("code", {}, config) },
+          { title: t("servers.since"), cell: ({ since }) => dateTime(since) },
+          { title: t("customers.state"), cell: serverState },
+        ],
+        none: "",
+        file: "servers",
+        command: commandText("servers"),
+      }),
+    system && systemParts(system),
+  ];
+}
+
+function systemParts({ process, gauges, secrets, config }: System): Child[] {
+  const command = commandText("system");
+  return [
     card(
-      t("servers.quarantine"),
-      quarantine.length === 0
-        ? notice("good", t("servers.quarantine.none"))
-        : table(
-            t("servers.quarantine"),
-            [
-              { title: t("servers.since"), cell: ({ since }) => dateTime(since) },
-              { title: t("calls.id"), cell: ({ call_id }) => callLink(call_id) },
-              { title: t("calls.charged"), isNumber: true, cell: ({ cost_vnd }) => vnd(cost_vnd) },
-              { title: t("calls.cause"), cell: ({ reason }) => reason },
-              {
-                title: t("actions"),
-                cell: ({ call_id }) => may("operations") && retryButton(call_id, done),
-              },
-            ],
-            quarantine,
-          ),
-      foot("quarantine", quarantine, "quarantine list"),
+      t("system.process"),
+      pairs(Object.entries(process).map(([name, value]) => [name, shown(value)])),
+      commandLine(command),
     ),
+    section({
+      title: t("system.watch"),
+      rows: gauges,
+      columns: [
+        {
+          title: t("system.gauge"),
+          cell: ({ name, about }) => [
+            el("code", {}, name),
+            el("br"),
+            el("small", { class: "hint" }, about),
+          ],
+        },
+        {
+          title: t("system.value"),
+          isNumber: true,
+          cell: ({ name, value }) =>
+            value !== null && name.endsWith("_timestamp_seconds")
+              ? dateTime(new Date(value * 1_000).toISOString())
+              : shown(value),
+        },
+      ],
+      none: "",
+      file: "gauges",
+      command,
+    }),
+    section({
+      title: t("system.secrets"),
+      above: el("p", { class: "hint" }, t("system.secrets.about")),
+      rows: secrets,
+      columns: [
+        { title: t("system.file"), cell: ({ name }) => el("code", {}, name) },
+        { title: t("system.changed"), cell: ({ changed_at }) => dateTime(changed_at) },
+        { title: t("system.age"), isNumber: true, cell: ({ age_days }) => number(age_days) },
+      ],
+      none: t("system.secrets.none"),
+      file: "secrets",
+      command,
+    }),
     card(
-      t("servers.holds"),
-      holds.length === 0
-        ? el("p", { class: "hint" }, t("servers.holds.none"))
-        : table(
-            t("servers.holds"),
-            [
-              { title: t("servers.since"), cell: ({ since }) => ago(since) },
-              {
-                title: t("money.owner"),
-                cell: ({ account_id }) =>
-                  account_id !== null &&
-                  el("a", { href: `${BASE}/customers/${account_id}` }, account_id),
-              },
-              { title: t("amount"), isNumber: true, cell: ({ amount_vnd }) => vnd(amount_vnd) },
-              { title: t("calls.id"), cell: ({ call_id, movement }) => call_id ?? movement ?? "" },
-            ],
-            holds,
-          ),
-      foot("holds", holds, "holds list"),
+      t("system.config"),
+      pairs(Object.entries(config).map(([name, value]) => [name, shown(value)])),
+      commandLine(command),
     ),
   ];
 }
 
-function foot(file: string, rows: readonly object[], words: string): Child[] {
-  const button = el(
-    "button",
-    {
-      type: "button",
-      class: "small",
-      "aria-label": `CSV: ${words}`,
-      onclick: () => downloadCsv(file, rows),
-    },
-    t("list.csv"),
-  );
-  return [el("div", { class: "row end" }, button), commandLine(commandText(words))];
+function shown(value: string | number | null): string {
+  if (value === null) return t("unknown");
+  return typeof value === "number" ? number(value, 2) : value;
 }
 
 function serverState({ is_asked, is_late, differs, seen_at }: Server): Child {
@@ -121,28 +123,6 @@ function serverState({ is_asked, is_late, differs, seen_at }: Server): Child {
     return el("span", { class: `badge ${is_late ? "bad" : "info"}` }, text);
   }
   return el("span", { class: "badge good" }, is_asked ? t("servers.this") : ago(seen_at));
-}
-
-function callLink(id: string): HTMLElement {
-  return el("a", { href: `${BASE}/calls/${encodeURIComponent(id)}` }, id);
-}
-
-function retryButton(id: string, done: () => Promise<void>): HTMLElement {
-  const open = () =>
-    openChange({
-      title: t("servers.retry"),
-      about: el("p", {}, t("servers.retry.about")),
-      fields: [],
-      request: () => ({ path: `/quarantine/${encodeURIComponent(id)}/retry`, body: {} }),
-      command: () => commandText("quarantine retry", { call: id }),
-      action: t("servers.retry"),
-      done,
-    });
-  return el(
-    "button",
-    { type: "button", class: "small", "aria-label": `${t("servers.retry")}: ${id}`, onclick: open },
-    t("servers.retry"),
-  );
 }
 
 function maintenancePart({ enabled, message }: Maintenance, done: () => Promise<void>): Child[] {

@@ -1,0 +1,192 @@
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
+import {
+  ago,
+  dateTime,
+  dayBefore,
+  exactVnd,
+  monthName,
+  number,
+  vnd,
+} from "../../../page-parts/browser/format.ts";
+import { card, failed, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { BASE } from "../base.ts";
+import { openChange } from "../change.ts";
+import { commandLine, commandText } from "../command-line.ts";
+import type { ArchivedMonth, Hold, MoneyReport, Quarantined, Reconciled } from "../contract.ts";
+import { csvButton, section, smallButton } from "../section.ts";
+import { get, hasCommand, may } from "../session.ts";
+import { figures, table } from "../table.ts";
+import { t } from "../text.ts";
+
+const SHOWN_MAX = 100;
+
+/** The proof that wallets and ledger agree, and money that has not ended as it should. */
+export async function render({ root, signal }: PageContext): Promise<void> {
+  const place = el("div", { class: "grid" });
+  fill(root, pageHead(t("nav.books"), t("books.lead")), proof(signal), place);
+  const load = (): Promise<void> => loadInto(place, signal, () => read(load));
+  await load();
+}
+
+/** Adds up all wallets when asked: it reads every row that is not added up yet. */
+function proof(signal: AbortSignal): HTMLElement {
+  const place = el("div", { class: "stack" }, el("p", { class: "hint" }, t("books.proof.about")));
+  const run = el("button", { type: "button", class: "primary" }, t("books.proof"));
+  const prove = async () => {
+    if (run.getAttribute("aria-busy") === "true") return;
+    run.setAttribute("aria-busy", "true");
+    try {
+      const found = await get<Reconciled>("/reconcile");
+      if (!signal.aborted) fill(place, proven(found));
+    } catch (error) {
+      fill(
+        place,
+        failed(error, () => void prove()),
+      );
+    }
+    run.removeAttribute("aria-busy");
+  };
+  run.addEventListener("click", () => void prove());
+  return card(
+    t("books.agree"),
+    place,
+    el("div", { class: "row" }, run),
+    commandLine(commandText("reconcile")),
+  );
+}
+
+function proven({ drift, wallets, purses, rows, overdue }: Reconciled): Child[] {
+  return [
+    drift
+      ? notice("bad", t("books.drift", { count: rows.length }))
+      : notice("good", t("books.well", { time: dateTime(new Date().toISOString()) })),
+    overdue > 0 && notice("bad", t("books.overdue", { count: overdue })),
+    figures([
+      { name: t("books.wallets"), value: number(wallets) },
+      { name: t("books.purses"), value: number(purses) },
+    ]),
+    rows.length > 0 && [
+      table(
+        t("books.agree"),
+        [
+          {
+            title: t("money.owner"),
+            cell: ({ account_id }) =>
+              el("a", { href: `${BASE}/customers/${account_id}` }, account_id),
+          },
+          { title: t("books.purse"), cell: ({ purse }) => purse ?? "" },
+          {
+            title: t("books.ledger"),
+            isNumber: true,
+            cell: ({ ledger_sum_vnd }) => exactVnd(ledger_sum_vnd),
+          },
+          {
+            title: t("customers.balance"),
+            isNumber: true,
+            cell: ({ balance_vnd }) => exactVnd(balance_vnd),
+          },
+          {
+            title: t("books.difference"),
+            isNumber: true,
+            cell: ({ drift_vnd }) => el("span", { class: "below" }, exactVnd(drift_vnd)),
+          },
+        ],
+        rows,
+      ),
+      csvButton("drift", rows),
+    ],
+  ];
+}
+
+async function read(done: () => Promise<void>): Promise<Child[]> {
+  const today = dayBefore(0);
+  const [quarantine, holds, months, money] = await Promise.all([
+    get<Quarantined[]>("/quarantine", { limit: SHOWN_MAX }),
+    get<Hold[]>("/holds", { limit: SHOWN_MAX }),
+    get<ArchivedMonth[]>("/archive"),
+    hasCommand("report") ? get<MoneyReport>("/report", { from: today, to: today }) : undefined,
+  ]);
+  return [
+    money &&
+      card(
+        t("money.owed"),
+        figures([
+          { name: t("books.owed"), value: vnd(money.owed_vnd), title: exactVnd(money.owed_vnd) },
+          { name: t("money.transfers"), value: vnd(money.transfers_vnd), href: `${BASE}/money` },
+          { name: t("money.credits"), value: vnd(money.credits_vnd), href: `${BASE}/audit` },
+        ]),
+        el("p", { class: "hint" }, t("books.owed.about")),
+        commandLine(commandText("report", { from: today, to: today })),
+      ),
+    section({
+      title: t("servers.quarantine"),
+      rows: quarantine,
+      columns: [
+        { title: t("servers.since"), cell: ({ since }) => dateTime(since) },
+        { title: t("calls.id"), cell: ({ call_id }) => callLink(call_id) },
+        { title: t("calls.charged"), isNumber: true, cell: ({ cost_vnd }) => vnd(cost_vnd) },
+        { title: t("calls.cause"), cell: ({ reason }) => reason },
+        {
+          title: t("actions"),
+          cell: ({ call_id }) =>
+            may("operations") && smallButton(t("servers.retry"), call_id, () => openRetry(call_id, done)),
+        },
+      ],
+      none: notice("good", t("servers.quarantine.none")),
+      file: "quarantine",
+      command: commandText("quarantine list"),
+    }),
+    section({
+      title: t("servers.holds"),
+      rows: holds,
+      columns: [
+        { title: t("servers.since"), cell: ({ since }) => ago(since) },
+        {
+          title: t("money.owner"),
+          cell: ({ account_id }) =>
+            account_id !== null && el("a", { href: `${BASE}/customers/${account_id}` }, account_id),
+        },
+        { title: t("amount"), isNumber: true, cell: ({ amount_vnd }) => vnd(amount_vnd) },
+        { title: t("calls.id"), cell: ({ call_id, movement }) => call_id ?? movement ?? "" },
+      ],
+      none: t("servers.holds.none"),
+      file: "holds",
+      command: commandText("holds list"),
+    }),
+    section({
+      title: t("books.months"),
+      rows: [...months].reverse(),
+      columns: [
+        { title: t("statement.month"), cell: ({ month }) => monthName(month) },
+        { title: t("books.rows"), isNumber: true, cell: ({ rows }) => number(rows) },
+        { title: "MB", isNumber: true, cell: ({ bytes }) => number(bytes / 1e6, 1) },
+        { title: t("customers.state"), cell: ({ state }) => t(`month.${state}`) },
+        {
+          title: t("books.archivable"),
+          cell: ({ can_be_archived }) => t(can_be_archived ? "yes" : "no"),
+        },
+      ],
+      none: t("books.months.none"),
+      file: "months",
+      command: commandText("archive list"),
+    }),
+  ];
+}
+
+function callLink(id: string): HTMLElement {
+  return el("a", { href: `${BASE}/calls/${encodeURIComponent(id)}` }, id);
+}
+
+function openRetry(id: string, done: () => Promise<void>): void {
+  openChange({
+    title: t("servers.retry"),
+    about: el("p", {}, t("servers.retry.about")),
+    fields: [],
+    request: () => ({ path: `/quarantine/${encodeURIComponent(id)}/retry`, body: {} }),
+    command: () => commandText("quarantine retry", { call: id }),
+    action: t("servers.retry"),
+    done,
+  });
+}
