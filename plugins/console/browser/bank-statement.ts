@@ -12,6 +12,8 @@ import { type Column, figures } from "./table.ts";
 import { t } from "./text.ts";
 
 interface Compared {
+  /** False once they are recorded. */
+  readonly dry_run: boolean;
   readonly known: number;
   readonly new: number;
   readonly unclear: number;
@@ -83,7 +85,8 @@ export function statementPart(): HTMLElement {
           { name: t("bankfile.unclear"), value: number(found.unclear) },
           { name: t("bankfile.missing"), value: number(missing.length) },
         ]),
-        open > 0 && el("div", { class: "row" }, record),
+        !found.dry_run && notice("good", t("bankfile.done")),
+        found.dry_run && open > 0 && el("div", { class: "row" }, record),
       ),
       ...(missing.length > 0
         ? [

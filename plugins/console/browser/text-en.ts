@@ -477,6 +477,7 @@ export const text = {
   "bankfile.missing": "Not in the statement",
   "bankfile.missing.about":
     "These were recorded for days of the statement, which does not have them. Find out before the money is spent.",
+  "bankfile.done": "They are recorded. Those with an order are credited.",
   "bankfile.rows": "Rows of the statement",
   "bankfile.record": "Record them",
   "bankfile.record.about":

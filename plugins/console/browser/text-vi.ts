@@ -481,6 +481,7 @@ export const text: Dictionary = {
   "bankfile.missing": "Không có trong sao kê",
   "bankfile.missing.about":
     "Các khoản này được ghi cho những ngày của sao kê, nhưng sao kê không có. Hãy làm rõ trước khi tiền bị tiêu.",
+  "bankfile.done": "Đã ghi. Khoản có lệnh nạp đã được cộng tiền.",
   "bankfile.rows": "Các dòng của sao kê",
   "bankfile.record": "Ghi vào sổ",
   "bankfile.record.about":

@@ -272,7 +272,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.getByRole("link", { name: String(sent.id) }).waitFor();
     await page.getByRole("button", { name: "Record them" }).click();
     await dialog.getByRole("button", { name: "Record them" }).click();
-    await page.getByRole("cell", { name: "123,456 đ" }).waitFor();
+    await page.getByText("They are recorded.").waitFor();
     const { body } = await admin(stage.gateway, "GET", "/transfers?query=FT9");
     t.match(body["list"], [{ state: "unmatched", source: "import" }]);
   });
