@@ -175,6 +175,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
     },
     {
       method: "POST",
+      right: "support",
       path: "/accounts/:account/sessions/end",
       async handle({ params, body }) {
         const wanted = readBody(reasoned, body);

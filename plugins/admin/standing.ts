@@ -32,6 +32,7 @@ export function standingRoutes({ accounts }: Services): OperatorRoute[] {
     changeTo("/accounts/:account/resume", "active"),
     {
       method: "POST",
+      right: "support",
       path: "/accounts/:account/notes",
       async handle({ params, body }) {
         const id = params["account"] ?? "";

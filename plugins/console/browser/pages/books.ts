@@ -131,7 +131,8 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
         {
           title: t("actions"),
           cell: ({ call_id }) =>
-            may("operations") && smallButton(t("servers.retry"), call_id, () => openRetry(call_id, done)),
+            may("operations") &&
+            smallButton(t("servers.retry"), call_id, () => openRetry(call_id, done)),
         },
       ],
       none: notice("good", t("servers.quarantine.none")),
