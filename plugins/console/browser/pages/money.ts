@@ -79,9 +79,10 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
   });
   const vouchers = hasCommand("voucher list") && voucherList(signal);
   fill(root, pageHead(t("nav.money"), t("money.lead"), parts("")), transfers.element, vouchers);
-  keepFresh(signal, async () => 
+  keepFresh(signal, async () => {
     // A form stays as it is until it is closed.
-    if (document.querySelector("dialog[open]") === null) await transfers.refresh(););
+    if (document.querySelector("dialog[open]") === null) await transfers.refresh();
+  });
 }
 
 async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
