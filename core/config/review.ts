@@ -22,6 +22,7 @@ const USUAL: Readonly<Record<Field | PluginSlotName, string>> = {
   "guards.customer": "accounts",
   operators: "operators",
   customers: "accounts",
+  messages: "messages",
   modelNames: "alias",
   keySealer: "accounts",
   providerCosts: "report",

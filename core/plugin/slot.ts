@@ -47,6 +47,7 @@ export interface Slots {
   /** People and named tokens beside the shared token. Without a plugin that has them, that token does everything. */
   readonly operators: Slot<Operators>;
   readonly customers: Slot<Customers>;
+  readonly messages: Slot<Messages>;
   readonly modelNames: Slot<ModelNames>;
   /** Encrypts every new key. While it is undefined, the text of a new key is shown once and not stored. */
   readonly keySealer: Slot<KeySealer | undefined>;
@@ -69,6 +70,7 @@ export const PLUGIN_SLOT_NAMES = [
   "guards.customer",
   "operators",
   "customers",
+  "messages",
   "modelNames",
   "keySealer",
   "providerCosts",
@@ -125,25 +127,70 @@ export interface Customers {
    */
   setPassword(accountId: string, password: string): Promise<boolean>;
 
-  /** True if mails reach customers: a mail server is configured. */
-  readonly sendsMail: boolean;
-
-  /**
-   * Queues a mail to the owner of an account, if their address is verified. Returns false if the queue is full, or no mails
-   * are sent.
-   */
-  mail(accountId: string, mail: CustomerMail): boolean;
+  /** Returns how to write to the owner of an account; undefined if there is no such account. */
+  recipient(accountId: string): Promise<Recipient | undefined>;
 }
 
-/** A mail of a plugin, with texts in the customer's language and then in the other one. */
-interface CustomerMail {
-  readonly texts: Readonly<
-    Record<"vi" | "en", { readonly subject: string; readonly paragraphs: readonly string[] }>
-  >;
-  /** Runs right before the mail is sent. Returns false if it must not be sent, or another process sends it. */
-  claim(): Promise<boolean>;
-  /** Ends a claim whose mail was not sent: the server did not take it, or the gateway stops. */
-  release(): Promise<void>;
+/** The owner of an account, as mails reach him. */
+interface Recipient {
+  readonly email: string;
+  readonly isEmailVerified: boolean;
+  readonly language: "vi" | "en";
+}
+
+/** Writes to customers. */
+export interface Messages {
+  /** True if mails reach people: a mail server is configured. Otherwise only mails with a secret are shown: they are printed. */
+  readonly sendsMail: boolean;
+  /**
+   * Writes a mail to the outbox, unless the customer has switched its kind off. Resolves once it cannot be lost. A second one of the
+   * same cause is ignored for 90 days.
+   */
+  post(message: Message): Promise<void>;
+  /**
+   * Writes a text to all customers with a verified address who have not switched its kind off. Returns how many; undefined if one
+   * of this name was written before.
+   */
+  announce(announcement: Announcement): Promise<number | undefined>;
+  /** Mails with a secret, such as a link that signs in, which is stored nowhere: a stop or crash drops those that wait. */
+  readonly secretMails: SecretMails;
+}
+
+/** A mail to the owner of an account. */
+export interface Message {
+  readonly accountId: string;
+  /** What it is about: one cause has one mail. */
+  readonly cause: string;
+  /** Mails of a kind in `SWITCHABLE` of plugins/messages can be switched off, and go to verified addresses alone. */
+  readonly kind: string;
+  readonly texts: MessageTexts;
+}
+
+/** A text in both languages; a reader gets his own first. Without secrets: it is stored. */
+export type MessageTexts = Readonly<
+  Record<"vi" | "en", { readonly subject: string; readonly paragraphs: readonly string[] }>
+>;
+
+/** The first line of each text is the subject. */
+interface Announcement {
+  readonly name: string;
+  readonly kind: "announcement" | "prices";
+  readonly vi: string;
+  readonly en: string;
+}
+
+interface SecretMails {
+  /** True if `take` would refuse a job. */
+  readonly isFull: boolean;
+  /** Queues a job, which returns the mail, or undefined if there is none. Returns false if the queue is full. */
+  take(job: () => Promise<SecretMail | undefined>): boolean;
+}
+
+export interface SecretMail {
+  readonly to: string;
+  readonly language: "vi" | "en";
+  readonly kind: string;
+  readonly texts: MessageTexts;
 }
 
 export function noCustomers(): Customers {
@@ -152,10 +199,16 @@ export function noCustomers(): Customers {
     signUp: "closed",
     agreements: {},
     setPassword: async () => false,
-    sendsMail: false,
-    mail: () => false,
+    recipient: async () => undefined,
   };
 }
+
+export const noMessages: Messages = {
+  sendsMail: false,
+  post: async () => {},
+  announce: async () => 0,
+  secretMails: { isFull: true, take: () => false },
+};
 
 /** A signed-in customer. */
 export interface Customer {

@@ -12,15 +12,15 @@ import { type Attempt, Throttle } from "../sign-in-parts/throttle.ts";
 import { CredentialStore, WELCOME_MS } from "./credentials.ts";
 import { Devices } from "./devices.ts";
 import { Invitations } from "./invitations.ts";
-import { type Mail, Mailer } from "./mail/mailer.ts";
-import { Outbox } from "./mail/outbox.ts";
-import type { MailTemplate, Notice } from "./mail/texts.ts";
-import type { Transport } from "./mail/transport.ts";
+import { type MailTemplate, mailTexts, type Notice } from "./mail-texts.ts";
 import type { Language, Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";
 import type { Sealer } from "./sealing/sealer.ts";
 import { SecondFactors } from "./second-factor/store.ts";
 import { Sessions } from "./sessions.ts";
+
+type SecretMails = Services["messages"]["current"]["secretMails"];
+type SecretMail = NonNullable<Awaited<ReturnType<Parameters<SecretMails["take"]>[0]>>>;
 
 /**
  * The parts that all routes of this plugin share: stores, limits on attempts, mails, and the gateway's public address.
@@ -35,12 +35,10 @@ export class AccountContext {
   readonly secondFactors: SecondFactors;
   readonly invitations: Invitations;
   readonly throttle: Throttle;
-  readonly mailer: Mailer;
-  readonly outbox: Outbox;
   readonly sealer: Sealer;
   private listeningAt: string;
 
-  constructor(services: Services, options: Options, transport: Transport, sealer: Sealer) {
+  constructor(services: Services, options: Options, sealer: Sealer) {
     const { accounts, database, clock, config } = services;
     this.listeningAt = reachableAddress(httpAddress(config.listen.host, config.listen.port));
     this.services = services;
@@ -51,18 +49,17 @@ export class AccountContext {
     this.secondFactors = new SecondFactors(database, clock);
     this.invitations = new Invitations(database, clock);
     this.throttle = new Throttle(database, clock);
-    this.mailer = new Mailer(transport, services.log);
-    this.outbox = new Outbox({
-      ...{ services, transport, counts: this.mailer.counts },
-      account: (accountId) => this.credentials.ofAccount(accountId),
-      languageOf: (account) => this.languageOf(account),
-    });
     this.sealer = sealer;
   }
 
   /** The gateway's public address, without a trailing slash. */
   get publicUrl(): string {
     return this.options.public_url?.replace(/\/+$/, "") ?? this.listeningAt;
+  }
+
+  /** Mails with a link, which is stored nowhere. */
+  get mailer(): SecretMails {
+    return this.services.messages.current.secretMails;
   }
 
   get isSecure(): boolean {
@@ -89,10 +86,16 @@ export class AccountContext {
     return credentials.language ?? this.options.language;
   }
 
-  /** Writes the owner of an account a mail about a change, in case another person has made it. Never rejects. */
+  /** Writes the owner of an account a mail about a change, in case another person has made it. Rejects if the ledger is away. */
   async tellOwner(accountId: string, kind: Notice, about?: string): Promise<void> {
     const cause = `${kind} ${newId(this.services.clock.now())}`;
-    await this.outbox.write(accountId, kind, about, cause).catch((error: unknown) => {
+    const texts = mailTexts({ kind, about });
+    await this.services.messages.current.post({ accountId, cause, kind, texts });
+  }
+
+  /** The same after the change. Never rejects. */
+  async tellOwnerAfter(accountId: string, kind: Notice, about?: string): Promise<void> {
+    await this.tellOwner(accountId, kind, about).catch((error: unknown) => {
       this.services.log.warn({ err: error, kind }, "cannot write a mail to the outbox");
     });
   }
@@ -102,7 +105,7 @@ export class AccountContext {
     kind: "verify" | "taken" | "reset" | "welcome",
     account: { readonly accountId: string; readonly email: string },
     language: Language,
-  ): Promise<Mail> {
+  ): Promise<SecretMail> {
     const page = kind === "verify" ? "verify" : "reset";
     const validMs = kind === "welcome" ? WELCOME_MS : undefined;
     const token = await this.credentials.issue(account.accountId, page, validMs);
@@ -110,7 +113,7 @@ export class AccountContext {
       kind,
       link: `${this.publicUrl}/dashboard/${page}#token=${token}`,
     };
-    return { to: account.email, language, template };
+    return { to: account.email, language, kind, texts: mailTexts(template) };
   }
 }
 

@@ -23,8 +23,6 @@ export interface Credentials {
   readonly passwordHash: string | null;
   readonly isEmailVerified: boolean;
   readonly language: Language | null;
-  /** False if the customer wants no announcements by mail. */
-  readonly wantsAnnouncements: boolean;
   readonly discountBps: number;
   readonly createdAt: Date;
 }
@@ -40,10 +38,7 @@ interface NewAccount {
   readonly invitation: string | undefined;
 }
 
-type Row = Pick<
-  Credentials,
-  "passwordHash" | "isEmailVerified" | "language" | "wantsAnnouncements"
->;
+type Row = Pick<Credentials, "passwordHash" | "isEmailVerified" | "language">;
 
 /** No account has this id. A sign-in with an unknown address looks it up, so that it takes as long as any other. */
 export const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
@@ -110,18 +105,10 @@ export class CredentialStore {
     return row?.result ?? "no_account";
   }
 
-  /** Changes the settings that are given. */
-  async set(
-    accountId: string,
-    given: {
-      readonly language?: Language | undefined;
-      readonly announcements?: boolean | undefined;
-    },
-  ): Promise<void> {
+  async setLanguage(accountId: string, language: Language): Promise<void> {
     await this.database.query(
-      `update account_credentials
-      set language = coalesce($2, language), announcements = coalesce($3, announcements) where account_id = $1`,
-      [accountId, given.language ?? null, given.announcements ?? null],
+      "update account_credentials set language = $2 where account_id = $1",
+      [accountId, language],
     );
   }
 
@@ -212,18 +199,16 @@ export class CredentialStore {
   /** Queries even without an account, so that the response time does not reveal whether one exists. */
   private async of(account: Account | undefined): Promise<Credentials | undefined> {
     const [row] = await this.database.query<Row>(
-      `select password_hash as "passwordHash", verified_at is not null as "isEmailVerified", language,
-        announcements as "wantsAnnouncements"
+      `select password_hash as "passwordHash", verified_at is not null as "isEmailVerified", language
       from account_credentials where account_id = $1`,
       [account?.id ?? NO_ACCOUNT],
     );
     if (account === undefined) return undefined;
     const { id: accountId, email, status, discountBps, createdAt } = account;
     const { passwordHash = null, isEmailVerified = false, language = null } = row ?? {};
-    const { wantsAnnouncements = true } = row ?? {};
     return {
       ...{ accountId, email, status, discountBps, createdAt },
-      ...{ passwordHash, isEmailVerified, language, wantsAnnouncements },
+      ...{ passwordHash, isEmailVerified, language },
     };
   }
 

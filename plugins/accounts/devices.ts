@@ -35,15 +35,17 @@ export class Devices {
     return found.length > 0 ? hash.toString("base64url") : undefined;
   }
 
-  /**
-   * Remembers this browser, and returns its `set-cookie` header. Unless it is the first one of the account, or `browser` is
-   * undefined, the same statement writes its owner a mail that names the browser.
-   */
-  async remember(
-    accountId: string,
-    isSecure: boolean,
-    browser: string | undefined,
-  ): Promise<string> {
+  /** Returns true if the account has signed in from a browser before. */
+  async isUsed(accountId: string): Promise<boolean> {
+    const found = await this.database.query(
+      "select from account_devices where account_id = $1 limit 1",
+      [accountId],
+    );
+    return found.length > 0;
+  }
+
+  /** Remembers this browser, and returns its `set-cookie` header. */
+  async remember(accountId: string, isSecure: boolean): Promise<string> {
     const token = newToken();
     await this.database.query(
       `with replaced as (
@@ -51,14 +53,9 @@ export class Devices {
           select token_hash from account_devices where account_id = $2
           order by seen_at desc offset ${DEVICES_MAX - 1}
         )
-      ),
-      told as (
-        insert into account_messages (cause, account_id, kind, about, created_at, due_at)
-        select 'new-browser ' || encode($1, 'hex'), $2, 'new-browser', $4, $3, $3
-        where $4::text is not null and exists (select from account_devices where account_id = $2)
       )
       insert into account_devices (token_hash, account_id, seen_at) values ($1, $2, $3)`,
-      [hashOf(token), accountId, this.at(0), browser ?? null],
+      [hashOf(token), accountId, this.at(0)],
     );
     return cookieOf(token, (VALID_DAYS * DAY_MS) / 1000, isSecure, "device");
   }

@@ -7,8 +7,6 @@ import {
 } from "../../core/plugin/index.ts";
 import { AccountContext } from "./account-context.ts";
 import { serveAgreements } from "./agreements.ts";
-import { printingTransport, smtpTransport } from "./mail/transport.ts";
-import { messageCommands, messageRoutes } from "./message-routes.ts";
 import { commands, operatorRoutes } from "./operator-routes.ts";
 import { type Options, options } from "./options.ts";
 import { provide } from "./provide.ts";
@@ -25,7 +23,8 @@ import { rotate, sealedSecrets } from "./sealing/rotate.ts";
 import { Sealer } from "./sealing/sealer.ts";
 
 export { options };
-export const provides = ["guards.customer", "customers", "keySealer", "counters"];
+export const uses = ["messages"];
+export const provides = ["guards.customer", "customers", "keySealer"];
 export const reads = ["listen", "stores"];
 
 const PREFIX = "/account/v1";
@@ -37,10 +36,8 @@ const SWEEP_MS = 600_000;
  */
 export default function accounts(services: Services, settings: Options): Plugin {
   const { log } = services;
-  const transport = settings.smtp ? smtpTransport(settings.smtp) : printingTransport();
   const sealer = new Sealer();
-  const context = new AccountContext(services, settings, transport, sealer);
-  const { mailer, outbox } = context;
+  const context = new AccountContext(services, settings, sealer);
   let sweeping: NodeJS.Timeout | undefined;
   let rotation: Promise<void> | undefined;
   const stopping = new AbortController();
@@ -51,7 +48,6 @@ export default function accounts(services: Services, settings: Options): Plugin 
       await context.credentials.sweep();
       await context.devices.sweep();
       await context.invitations.sweep();
-      await outbox.sweep();
     } catch (error) {
       log.warn({ err: error }, "cannot delete expired sessions; trying again in 10 minutes");
     }
@@ -62,7 +58,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
     // Code runs from dist; SQL is read from the sources.
     migrations: new URL("../../../plugins/accounts/migrations/", import.meta.url),
 
-    commands: [...commands, ...messageCommands],
+    commands,
 
     async start() {
       const masterKeys = await masterKeysOf(services.config.stores, settings.master_keys);
@@ -78,16 +74,8 @@ export default function accounts(services: Services, settings: Options): Plugin 
           "no master_keys configured; customers see a new API key only once, and have no second factor",
         );
       }
-      if (!settings.smtp) log.warn("no smtp configured; printing the links of mails to stdout");
       provide(context);
-      services.counters.provide({
-        name: "tollgate_mails_total",
-        help: "Mails to customers that the mail server took, and those that were given up.",
-        label: "result",
-        counts: () => mailer.counts,
-      });
       rotation = rotate(secrets, sealer, log, stopping.signal);
-      outbox.start();
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
 
@@ -109,18 +97,13 @@ export default function accounts(services: Services, settings: Options): Plugin 
         ...keyRoutes(context),
       ]);
       serveAgreements(router, settings);
-      addOperatorRoutes(router, services, "/admin/v1", [
-        ...operatorRoutes(context),
-        ...messageRoutes(context),
-      ]);
+      addOperatorRoutes(router, services, "/admin/v1", operatorRoutes(context));
     },
 
     async stop() {
       clearInterval(sweeping);
       stopping.abort();
       await rotation;
-      await outbox.stop();
-      await mailer.stop();
     },
   };
 }

@@ -31,10 +31,7 @@ export const newFactor = mapping({ current: givenPassword });
 export const firstCode = mapping({ code });
 export const factorChange = mapping({ current: givenPassword, code });
 export const proof = mapping({ current: v.optional(givenPassword), code: v.optional(code) });
-export const settings = mapping({
-  language: v.optional(language),
-  announcements: v.optional(v.boolean("true or false")),
-});
+export const settings = mapping({ language: v.optional(language) });
 export const newKey = mapping({
   name: line(100, NAME),
   limits: v.optional(mapping(keyLimits.fields), {}),

@@ -15,6 +15,7 @@ import {
 import type { AccountContext } from "./account-context.ts";
 import type { Credentials } from "./credentials.ts";
 import { invitationCommands, invitationRoutes } from "./invitation-routes.ts";
+import { mailTexts } from "./mail-texts.ts";
 import { revokeAll } from "./own-keys.ts";
 
 const reason = line(500, "a reason of 1 to 500 characters on one line");
@@ -148,7 +149,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
         const wallet = await services.balances(id);
         const left = wallet && walletJson(wallet);
         if (status !== "closed")
-          await context.tellOwner(id, "closed", left && `${left.balance_vnd} đ`);
+          await context.tellOwnerAfter(id, "closed", left && `${left.balance_vnd} đ`);
         return done({ id, email: account.email, status: "closed", revoked_keys: revoked, ...left });
       },
     },
@@ -198,7 +199,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
         const account = await services.accounts.find(id);
         if (!account) return unknownAccount();
         const wasOn = await context.secondFactors.drop(id);
-        if (wasOn) await context.tellOwner(id, "factor-off");
+        if (wasOn) await context.tellOwnerAfter(id, "factor-off");
         return done({ account: id, email: account.email, was_on: wasOn });
       },
     },
@@ -231,9 +232,10 @@ async function welcome(
 /** Tells the owner at the address before and at the new one, which gets the link that verifies it if none was opened yet. */
 function tellBoth(context: AccountContext, before: Credentials, now: string): void {
   const language = context.languageOf(before);
-  const template = { kind: "email-changed", about: `${before.email} → ${now}` } as const;
+  const kind = "email-changed";
+  const texts = mailTexts({ kind, about: `${before.email} → ${now}` });
   for (const to of [before.email, now]) {
-    context.mailer.take(async () => ({ to, language, template }));
+    context.mailer.take(async () => ({ to, language, kind, texts }));
   }
   if (before.passwordHash === null || before.isEmailVerified) return;
   context.mailer.take(() => context.linkMail("verify", { ...before, email: now }, language));

@@ -1,20 +1,9 @@
 import { mapping, matching, oneOf, text, url, v, whole } from "../../core/plugin/index.ts";
 
 const ADDRESS = "an address such as https://api.example.com, without a path";
-const FROM = 'a sender such as "Tollgate <no-reply@example.com>"';
 const MASTER_KEY = "32 random bytes in base64, as `openssl rand -base64 32` prints them";
 const MASTER_KEY_BYTES = 32;
 const MASTER_KEYS = "a list of master keys, newest first";
-
-const smtp = mapping({
-  host: text("the name of a mail server"),
-  port: v.optional(whole(1, 65_535), 587),
-  /** True: TLS from the first byte, as on port 465. False: STARTTLS, which only a server on this machine need not offer. */
-  secure: v.optional(v.boolean("true or false"), false),
-  user: v.optional(text()),
-  password: v.optional(text()),
-  from: matching(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, FROM),
-});
 
 const masterKey = mapping({
   id: matching(/^[A-Za-z0-9._-]{1,64}$/, "a name of up to 64 letters, digits, dots, _ and -"),
@@ -56,8 +45,6 @@ export const options = v.strictObject({
       ),
     ),
   ),
-  /** The mail server. Without it, the links of mails are printed to stdout. */
-  smtp: v.optional(smtp),
   /** Keys that encrypt API keys, so that customers can copy them again, and second factors; newest first. */
   master_keys: v.optional(masterKeys),
   /**
@@ -76,5 +63,4 @@ export const options = v.strictObject({
 
 export type Options = v.InferOutput<typeof options>;
 export type Language = Options["language"];
-export type SmtpOptions = NonNullable<Options["smtp"]>;
 export type MasterKeyOptions = NonNullable<Options["master_keys"]>;

@@ -20,16 +20,11 @@ export function provide(context: AccountContext): void {
       return true;
     },
 
-    sendsMail: context.options.smtp !== undefined,
-
-    mail(accountId, { texts, claim, release }) {
-      if (context.options.smtp === undefined) return false;
-      return context.mailer.take(async () => {
-        const account = await context.credentials.ofAccount(accountId);
-        if (!account?.isEmailVerified || !(await claim())) return undefined;
-        const language = context.languageOf(account);
-        return { to: account.email, language, template: { kind: "other", texts }, release };
-      });
+    async recipient(accountId) {
+      const account = await context.credentials.ofAccount(accountId);
+      if (account === undefined) return undefined;
+      const { email, isEmailVerified } = account;
+      return { email, isEmailVerified, language: context.languageOf(account) };
     },
   });
   if (context.sealer.newest !== undefined) keySealer.provide(context.sealer);

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
 import { digestOf } from "./file.ts";
-import { queueMails } from "./mails.ts";
+import { writeMails } from "./mails.ts";
 
 const LOOK_MS = 300_000;
-/** If the queue of mails is full. */
-const FULL_MS = 5_000;
 /** After a step the database is left to the calls for as long as the step took, at most this long. */
 const PAUSE_MS_MAX = 2_000;
 
@@ -23,7 +21,6 @@ export class Closing {
   private mailedBefore = "";
   /** Accounts whose statement could not be closed in the last pass over all; undefined before the first. */
   failing: number | undefined;
-  private pass: Awaited<ReturnType<typeof queueMails>> | undefined;
 
   constructor(services: Services) {
     this.services = services;
@@ -36,7 +33,7 @@ export class Closing {
             "cannot close statements; trying again in minutes",
           );
       });
-      return this.pass?.isFull ? FULL_MS : LOOK_MS;
+      return LOOK_MS;
     });
   }
 
@@ -50,19 +47,17 @@ export class Closing {
   }
 
   private async look(): Promise<void> {
-    const { customers, usage } = this.services;
+    const { messages, usage } = this.services;
     const current = await usage.months.current();
     if (this.closedBefore !== current) {
       this.failing = await this.closeAll(current);
       if (this.failing === 0) this.closedBefore = current;
     }
     this.stopping.signal.throwIfAborted();
-    if (this.mailedBefore === current || !customers.current.sendsMail) return;
+    if (this.mailedBefore === current || !messages.current.sendsMail) return;
     // Only those of the last month: older ones are of a time without this plugin, or without a mail server.
-    const before = this.pass;
-    this.pass = await queueMails(this.services, monthBefore(current), before?.after);
-    const isDone = !before?.isFull && !this.pass.isFull && this.pass.queued === 0;
-    if (isDone && this.closedBefore === current) this.mailedBefore = current;
+    await writeMails(this.services, monthBefore(current));
+    if (this.closedBefore === current) this.mailedBefore = current;
   }
 
   /** Returns the number of accounts whose statement could not be closed. */

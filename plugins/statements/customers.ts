@@ -3,40 +3,35 @@ import type { Party } from "./invoice.ts";
 
 type Database = Services["database"];
 
-/** The settings of a customer for statements. */
-interface Settings {
-  /** True if a mail comes when a statement is closed. */
-  readonly isMailed: boolean;
-  readonly buyer: Party | undefined;
-}
-
 interface Row {
-  readonly isMailed: boolean;
-  readonly name: string | null;
-  readonly taxCode: string | null;
-  readonly address: string | null;
+  readonly name: string;
+  readonly taxCode: string;
+  readonly address: string;
 }
 
-export async function settingsOf(database: Database, accountId: string): Promise<Settings> {
+/** Returns the buyer for VAT invoices, if the customer has entered one. */
+export async function buyerOf(database: Database, accountId: string): Promise<Party | undefined> {
   const [row] = await database.query<Row>(
-    `select is_mailed as "isMailed", buyer_name as name, buyer_tax_code as "taxCode", buyer_address as address
+    `select buyer_name as name, buyer_tax_code as "taxCode", buyer_address as address
     from statements_customers where account_id = $1`,
     [accountId],
   );
-  const { isMailed = true, name = null, taxCode = null, address = null } = row ?? {};
-  const isComplete = name !== null && taxCode !== null && address !== null;
-  return { isMailed, buyer: isComplete ? { name, tax_code: taxCode, address } : undefined };
+  return row && { name: row.name, tax_code: row.taxCode, address: row.address };
 }
 
-export async function setSettings(
+export async function setBuyer(
   database: Database,
   accountId: string,
-  { isMailed, buyer }: Settings,
+  buyer: Party | null,
 ): Promise<void> {
+  if (buyer === null) {
+    await database.query("delete from statements_customers where account_id = $1", [accountId]);
+    return;
+  }
   await database.query(
-    `insert into statements_customers (account_id, is_mailed, buyer_name, buyer_tax_code, buyer_address)
-    values ($1, $2, $3, $4, $5)
-    on conflict (account_id) do update set is_mailed = $2, buyer_name = $3, buyer_tax_code = $4, buyer_address = $5`,
-    [accountId, isMailed, buyer?.name ?? null, buyer?.tax_code ?? null, buyer?.address ?? null],
+    `insert into statements_customers (account_id, buyer_name, buyer_tax_code, buyer_address)
+    values ($1, $2, $3, $4)
+    on conflict (account_id) do update set buyer_name = $2, buyer_tax_code = $3, buyer_address = $4`,
+    [accountId, buyer.name, buyer.tax_code, buyer.address],
   );
 }

@@ -16,7 +16,7 @@ import {
 } from "../../core/plugin/index.ts";
 import { Downloads } from "../page-parts/downloads.ts";
 import type { Decimal } from "./canonical.ts";
-import { setSettings, settingsOf } from "./customers.ts";
+import { buyerOf, setBuyer } from "./customers.ts";
 import { type ClosedStatement, csvOf, jsonOf, summaryJson } from "./file.ts";
 import { type Party, party } from "./invoice.ts";
 
@@ -27,10 +27,7 @@ const PAGE_ROWS_MAX = 2_000;
 /** Files that one account downloads at the same time. */
 const DOWNLOADS_MAX = 2;
 
-const input = mapping({
-  mails: v.optional(v.boolean("true or false")),
-  buyer: v.optional(v.nullable(party)),
-});
+const input = mapping({ buyer: v.nullable(party) });
 const asked = mapping({ month: v.optional(month) });
 const decimal = mapping({
   decimal: v.optional(v.picklist(["point", "comma"], "point or comma"), "point"),
@@ -48,14 +45,12 @@ export function customerRoutes(services: Services, options: Options): CustomerRo
   const downloads = new Downloads(DOWNLOADS_MAX);
 
   async function overview(accountId: string): Promise<PlainResponse> {
-    const [closed, { isMailed, buyer }] = await Promise.all([
+    const [closed, buyer] = await Promise.all([
       months.list(accountId),
-      settingsOf(database, accountId),
+      buyerOf(database, accountId),
     ]);
     return done({
       data: closed.map(summaryJson),
-      mails: isMailed,
-      sends_mail: services.customers.current.sendsMail,
       buyer: buyer ?? null,
       seller: options.seller ?? null,
     });
@@ -69,9 +64,7 @@ export function customerRoutes(services: Services, options: Options): CustomerRo
       async handle({ body }, { accountId }) {
         const wanted = readBody(input, body);
         if (isRefusal(wanted)) return wanted;
-        const before = await settingsOf(database, accountId);
-        const { mails = before.isMailed, buyer = before.buyer } = wanted;
-        await setSettings(database, accountId, { isMailed: mails, buyer: buyer ?? undefined });
+        await setBuyer(database, accountId, wanted.buyer);
         return overview(accountId);
       },
     },
@@ -144,7 +137,7 @@ async function json(
   statement: ClosedStatement,
   rowsMax: number,
 ): Promise<PlainResponse & { readonly body: AsyncIterable<string> }> {
-  const { buyer } = await settingsOf(services.database, statement.accountId);
+  const buyer = await buyerOf(services.database, statement.accountId);
   const parts = { seller: options.seller, vatPercent: options.vat_percent, buyer, rowsMax };
   return {
     status: 200,

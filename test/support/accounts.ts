@@ -19,7 +19,7 @@ export async function startAccountsGateway(
   const mailServer = await startMailServer();
   const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
   const pluginsWith = (changes: Readonly<Record<string, unknown>>) => {
-    return { ...options.plugins, accounts: { smtp, ...changes } };
+    return { ...options.plugins, messages: { smtp }, accounts: changes };
   };
   const gateway = await startGateway({ ...options, plugins: pluginsWith(accounts) });
   return {

@@ -19,7 +19,7 @@ export async function startDashboard(options: GatewayOptions = {}): Promise<Dash
       ...options,
       plugins: {
         ...options.plugins,
-        accounts: { smtp, ...objectOf(options.plugins?.["accounts"]) },
+        messages: { smtp, ...objectOf(options.plugins?.["messages"]) },
       },
     });
     const close = async () => {

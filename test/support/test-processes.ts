@@ -50,7 +50,7 @@ const ON_BOTH_NODES = [
   ...["core/upstream/", "core/wire/scan"],
   ...["e2e/anthropic-sdk", "e2e/openai-sdk"],
   ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],
-  ...["plugins/accounts/mailer", "plugins/accounts/passwords", "plugins/accounts/sealer"],
+  ...["plugins/messages/secret-mails", "plugins/accounts/passwords", "plugins/accounts/sealer"],
   ...["plugins/meter/count-tokens", "plugins/simulator/"],
 ];
 /**

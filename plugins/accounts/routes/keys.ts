@@ -39,7 +39,7 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
     const key = (await accounts.latestKeys(accountId, REVOKED_SHOWN_MAX)).find(
       ({ id }) => id === keyId,
     );
-    if (key) await context.tellOwner(accountId, "key-shown", describe(key));
+    if (key) await context.tellOwnerAfter(accountId, "key-shown", describe(key));
   }
 
   return [
@@ -82,7 +82,11 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
         if (made.kind === "no_account") return refuse.notFound("This account does not exist.");
         if (made.kind === "too_many_keys") return tooMany(options.active_keys_max);
         const { id, key, prefix } = made;
-        await context.tellOwner(accountId, "key-made", describe({ name: wanted.name, prefix }));
+        await context.tellOwnerAfter(
+          accountId,
+          "key-made",
+          describe({ name: wanted.name, prefix }),
+        );
         return done({ id, key, name: wanted.name, prefix }, 201);
       },
     },

@@ -42,7 +42,7 @@ export function meRoutes(context: AccountContext): CustomerRoute[] {
       async handle({ headers, body }, { accountId }) {
         const wanted = readBody(settings, body);
         if (isRefusal(wanted)) return wanted;
-        await credentials.set(accountId, wanted);
+        if (wanted.language) await credentials.setLanguage(accountId, wanted.language);
         return me(accountId, headers["cookie"]);
       },
     },
@@ -65,7 +65,6 @@ export function accountBody(account: Credentials, csrfToken: string): object {
     email: account.email,
     email_verified: account.isEmailVerified,
     language: account.language ?? "vi",
-    announcements: account.wantsAnnouncements,
     created_at: account.createdAt.toISOString(),
     discount_bps: account.discountBps,
     csrf_token: csrfToken,

@@ -50,9 +50,9 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
         const accountId = await credentials.reset(wanted.token, passwordHash);
         if (accountId === undefined) return invalidToken();
         const revoked = wanted.revoke_keys ? await revokeAll(context, accountId) : 0;
-        if (account.passwordHash !== null) await context.tellOwner(accountId, "changed");
+        if (account.passwordHash !== null) await context.tellOwnerAfter(accountId, "changed");
         // The link proves who this is, so guesses of strangers must not keep the owner from signing in now.
-        const device = await context.devices.remember(accountId, context.isSecure, undefined);
+        const device = await context.devices.remember(accountId, context.isSecure);
         const cookies = ["set-cookie", forgottenCookie(context.isSecure), "set-cookie", device];
         return done({ revoked_keys: revoked }, 200, cookies);
       },
@@ -103,7 +103,7 @@ export function changePasswordRoute(context: AccountContext): CustomerRoute {
       const { accountId, sessionId } = customer;
       const isChanged = await credentials.change(accountId, checkedHash, passwordHash, sessionId);
       if (!isChanged) return wrongPassword();
-      await context.tellOwner(accountId, "changed");
+      await context.tellOwnerAfter(accountId, "changed");
       return done({});
     },
   };

@@ -94,7 +94,7 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
         if (!(await secondFactors.confirm(factor, step, codes, sessionId))) {
           return nothingToConfirm();
         }
-        await context.tellOwner(accountId, "factor-on");
+        await context.tellOwnerAfter(accountId, "factor-on");
         return done({ recovery_codes: codes });
       },
     },
@@ -116,7 +116,7 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
         const factor = await proven(request, customer);
         if (isRefusal(factor)) return factor;
         await secondFactors.drop(customer.accountId);
-        await context.tellOwner(customer.accountId, "factor-off");
+        await context.tellOwnerAfter(customer.accountId, "factor-off");
         return done({});
       },
     },

@@ -92,8 +92,9 @@ export async function signedIn(
   const cookies = ["set-cookie", cookieOf(token, sessions.maxAgeS, isSecure)];
   if (!isKnownDevice) {
     const browser = `${request.remoteAddress}, ${agentOf(request)}`;
-    cookies.push("set-cookie", await devices.remember(accountId, isSecure, browser));
-    context.outbox.hurry();
+    // Before it is remembered: after a crash in between, the next sign-in from it writes the mail again.
+    if (await devices.isUsed(accountId)) await context.tellOwner(accountId, "new-browser", browser);
+    cookies.push("set-cookie", await devices.remember(accountId, isSecure));
   }
   return done(body, 200, cookies);
 }

@@ -8,11 +8,24 @@ export interface Account {
   readonly email: string;
   readonly email_verified: boolean;
   readonly language: "vi" | "en";
-  /** True if the customer wants announcements by mail. */
-  readonly announcements: boolean;
   readonly created_at: string;
   readonly discount_bps: number;
   readonly csrf_token: string;
+}
+
+export type MessageKind =
+  | "low-balance"
+  | "budget"
+  | "top-up"
+  | "statement"
+  | "prices"
+  | "announcement";
+
+/** The mails that a customer gets. */
+export interface MessageSettings {
+  readonly sends_mail: boolean;
+  readonly kinds: readonly MessageKind[];
+  readonly off: readonly MessageKind[];
 }
 
 export interface Session {
@@ -163,9 +176,6 @@ interface ClosedStatement {
 export interface Statements {
   /** Newest first. */
   readonly data: readonly ClosedStatement[];
-  /** True if the customer wants a mail when a statement is closed, and if there is a mail server. */
-  readonly mails: boolean;
-  readonly sends_mail: boolean;
   readonly buyer: InvoiceParty | null;
   readonly seller: InvoiceParty | null;
 }

@@ -92,12 +92,6 @@ function rememberSignedIn(maxAgeS: number): void {
   document.cookie = `${SIGNED_IN_COOKIE}=yes; path=${BASE}; max-age=${maxAgeS}; samesite=lax`;
 }
 
-/** Switches announcements by mail on or off. */
-export async function chooseAnnouncements(announcements: boolean): Promise<void> {
-  await post("/me", { announcements });
-  if (account) account = { ...account, announcements };
-}
-
 /** Changes the language of the pages and, for a signed-in customer, of the account. */
 export async function chooseLanguage(language: "vi" | "en"): Promise<void> {
   rememberLanguage(language);

@@ -34,7 +34,7 @@ export async function bootInProcess(simulatorPort = 1): Promise<GatewayInProcess
   const database = await migratedDatabase();
   const ledger = database?.url;
   const around = { port: 0, data: folder, ledger, simulatorPort, adminToken: ADMIN_TOKEN };
-  writeConfig(file, testConfig({ plugins: { accounts: { smtp } } }, around));
+  writeConfig(file, testConfig({ plugins: { messages: { smtp } } }, around));
   if (!database) await copyEmptyLedger(folder);
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));

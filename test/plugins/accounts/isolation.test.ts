@@ -9,6 +9,7 @@ type SignedUp = Awaited<ReturnType<typeof signedUp>>;
 /** The routes that need no session. */
 const PUBLIC = new Set([
   "/maintenance",
+  "/unsubscribe/:message/:token",
   "/sign-up",
   "/verify",
   "/verification/resend",

@@ -28,10 +28,10 @@ t.test("two gateways on one Redis and Postgres", async (t) => {
       startMailServer(),
     ]);
     const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
-    const accounts = { smtp, master_keys: [{ id: "1", key: master }] };
+    const accounts = { master_keys: [{ id: "1", key: master }] };
     const options = {
       config: { stores: { hot: redis.url, ledger: postgres.url } },
-      plugins: { accounts },
+      plugins: { accounts, messages: { smtp } },
     };
     gateways = await Promise.all([startGateway(options), startGateway(options)]);
     const { log } = recordedLog();

@@ -46,7 +46,6 @@ t.test("sign-up", async (t) => {
         email: customer.email,
         email_verified: true,
         language: "vi",
-        announcements: true,
         created_at: null,
         discount_bps: 0,
         csrf_token: null,

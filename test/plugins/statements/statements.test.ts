@@ -30,7 +30,7 @@ t.test("statements of months that are over", async (t) => {
   const settings = {
     config: { stores: { ledger: postgres.url, hot: redis.url } },
     plugins: {
-      accounts: {
+      messages: {
         smtp: { host: "127.0.0.1", port: mailServer.port, from: "no-reply@tollgate.test" },
       },
       statements: { seller: SELLER, vat_percent: 10 },
@@ -99,7 +99,7 @@ t.test("statements of months that are over", async (t) => {
     for (let n = 0; n < 3; n++) customers.push(await signedUp(gateway, mailServer));
     const [first, second, quiet] = customers;
     assert.ok(first && second && quiet);
-    await quiet.post("/statements", { mails: false });
+    await quiet.post("/messages", { off: ["statement"] });
     for (const months of [2, 1]) {
       for (const customer of customers) {
         await credit(gateway, customer.accountId, 100_000);

@@ -11,10 +11,11 @@ import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { currentTheme, setTheme, themes } from "../../../page-parts/browser/theme.ts";
 import { get, post, remove } from "../api.ts";
 import type { Session } from "../contract.ts";
+import { messagesCard } from "../messages.ts";
 import { newPassword } from "../new-password.ts";
 import { BASE } from "../routes.ts";
 import { secondFactorCard } from "../second-factor.ts";
-import { chooseAnnouncements, chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
+import { chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
 import { t } from "../text.ts";
 
 export async function render({ root, signal }: PageContext): Promise<void> {
@@ -30,6 +31,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     el("div", { class: "grid two" }, about(), appearance()),
     card(t("account.password"), passwordForm()),
     secondFactorCard(signal),
+    messagesCard(signal),
     card(
       t("account.sessions"),
       el("p", { class: "hint" }, t("account.sessions.hint")),
@@ -55,19 +57,7 @@ function about(): HTMLElement {
       { class: "pairs" },
       pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
     ),
-    announcements(account.announcements),
   );
-}
-
-function announcements(checked: boolean): HTMLElement {
-  const input = el("input", { type: "checkbox", checked });
-  input.addEventListener("change", async () => {
-    await chooseAnnouncements(input.checked).catch((error: unknown) => {
-      input.checked = !input.checked;
-      toast(failureText(error));
-    });
-  });
-  return el("label", { class: "tick" }, input, el("span", {}, t("account.announcements")));
 }
 
 function appearance(): HTMLElement {

@@ -1,7 +1,6 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
 import { choice, field, form, notice } from "../../../page-parts/browser/form.ts";
 import {
   date,
@@ -238,19 +237,9 @@ function proof({ digest, previous_digest, month }: WholeStatement): HTMLElement 
 }
 
 function settings(
-  { mails, sends_mail, buyer }: Statements,
+  { buyer }: Statements,
   reload: () => Promise<void> = async () => {},
-): HTMLElement[] {
-  const mailed = el("input", { type: "checkbox", name: "mails", checked: mails });
-  mailed.addEventListener("change", async () => {
-    try {
-      await post("/statements", { mails: mailed.checked });
-      toast(t("statements.saved"));
-    } catch (error) {
-      mailed.checked = !mailed.checked;
-      toast(failureText(error));
-    }
-  });
+): HTMLElement {
   const text = (name: string, label: string, value: string | undefined, max: number) =>
     field(label, { name, value: value ?? "", maxlength: max, autocomplete: "off" });
   const name = text("organization", t("statements.company"), buyer?.name, 200);
@@ -264,22 +253,14 @@ function settings(
     toast(t("statements.saved"));
     await reload();
   };
-  return [
-    card(
-      t("statements.invoice"),
-      el("p", { class: "hint" }, t("statements.invoice.hint")),
-      form(
-        t("statements.save"),
-        save,
-        el("div", { class: "grid two" }, name.element, code.element),
-        address.element,
-      ),
+  return card(
+    t("statements.invoice"),
+    el("p", { class: "hint" }, t("statements.invoice.hint")),
+    form(
+      t("statements.save"),
+      save,
+      el("div", { class: "grid two" }, name.element, code.element),
+      address.element,
     ),
-    card(
-      t("statements.mails"),
-      sends_mail
-        ? el("label", { class: "tick" }, mailed, el("span", {}, t("statements.mails.on")))
-        : el("p", { class: "hint" }, t("statements.mails.none")),
-    ),
-  ];
+  );
 }

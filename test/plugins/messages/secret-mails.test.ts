@@ -4,15 +4,19 @@ import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import type { Log } from "../../../core/process/log.ts";
-import { Mailer } from "../../../plugins/accounts/mail/mailer.ts";
-import { smtpTransport } from "../../../plugins/accounts/mail/transport.ts";
+import { SecretMails } from "../../../plugins/messages/secret-mails.ts";
+import { smtpTransport } from "../../../plugins/messages/transport.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startMailServer, type TestMailServer } from "../../support/mail-server.ts";
 
 const LINK = "https://tollgate.test/dashboard/reset#token=secret-of-the-link";
 const FROM = "Cổng <no-reply@tollgate.test>";
-const template = { kind: "reset", link: LINK } as const;
-const mailTo = (to: string) => async () => ({ to, language: "vi", template }) as const;
+const kind = "reset";
+const texts = {
+  vi: { subject: "Đặt lại mật khẩu", paragraphs: ["Hãy mở liên kết này:", LINK] },
+  en: { subject: "Reset your password", paragraphs: ["Open this link:", LINK] },
+};
+const mailTo = (to: string) => async () => ({ to, language: "vi", kind, texts }) as const;
 
 async function until(what: () => boolean): Promise<void> {
   const deadline = performance.now() + 30_000;
@@ -30,18 +34,18 @@ t.test("mails", async (t) => {
   });
   t.teardown(() => server.stop());
 
-  function mailerOf(log: Log): Mailer {
+  function mailerOf(log: Log): SecretMails {
     const { port } = server;
     const smtp = { host: "127.0.0.1", port, secure: false, from: FROM, ...login };
-    return new Mailer(smtpTransport(smtp), log);
+    return new SecretMails(smtpTransport(smtp), log);
   }
 
   t.test(
     "are written in both languages, the reader's own first, with the configured sender",
     async (t) => {
       const mailer = mailerOf(recordedLog().log);
-      mailer.take(async () => ({ to: "vi@tollgate.test", language: "vi", template }));
-      mailer.take(async () => ({ to: "en@tollgate.test", language: "en", template }));
+      mailer.take(async () => ({ to: "vi@tollgate.test", language: "vi", kind, texts }));
+      mailer.take(async () => ({ to: "en@tollgate.test", language: "en", kind, texts }));
       const [vi] = await server.mailsTo("vi@tollgate.test");
       const [en] = await server.mailsTo("en@tollgate.test");
       t.equal(vi?.subject, "Đặt lại mật khẩu / Reset your password");
@@ -76,27 +80,6 @@ t.test("mails", async (t) => {
   );
 
   t.test(
-    "are released at a stop if they wait for a retry, not if the server refused them",
-    async (t) => {
-      const { log, lines } = recordedLog();
-      const mailer = mailerOf(log);
-      const released: string[] = [];
-      const releasable = (to: string) => async () => ({
-        ...({ to, language: "vi", template } as const),
-        release: async () => void released.push(to),
-      });
-      server.refusals.push(550);
-      mailer.take(releasable("refused@tollgate.test"));
-      await until(() => JSON.stringify(lines).includes("giving up"));
-      server.refusals.push(450);
-      mailer.take(releasable("waits@tollgate.test"));
-      await until(() => JSON.stringify(lines).includes("retrying"));
-      await mailer.stop();
-      t.strictSame(released, ["waits@tollgate.test"]);
-    },
-  );
-
-  t.test(
     "are queued up to a limit if the server does not respond, and dropped at a stop",
     async (t) => {
       const silent = createServer(() => {});
@@ -107,7 +90,7 @@ t.test("mails", async (t) => {
       const { port } = address;
       const { log, lines } = recordedLog();
       const stuck = smtpTransport({ host: "127.0.0.1", port, secure: false, from: FROM });
-      const mailer = new Mailer(stuck, log);
+      const mailer = new SecretMails(stuck, log);
       const taken = Array.from({ length: 1200 }, (_, n) =>
         mailer.take(mailTo(`${n}@tollgate.test`)),
       );

@@ -1,18 +1,10 @@
-import { isObject, type Services, TIMED_OUT, withTimeout } from "../../../core/plugin/index.ts";
-import type { Language } from "../options.ts";
-import { type MailTemplate, mailText } from "./texts.ts";
+import { isObject, type Services, TIMED_OUT, withTimeout } from "../../core/plugin/index.ts";
+import { mailText } from "./mail-text.ts";
 import type { Transport } from "./transport.ts";
 
-export interface Mail {
-  readonly to: string;
-  readonly language: Language;
-  readonly template: MailTemplate;
-  /** Called if the mail was not sent, but may be later: after all retries, or at a stop before one. */
-  readonly release?: (() => Promise<void>) | undefined;
-}
-
 /** Returns the mail to send; undefined if there is none. */
-type MailJob = () => Promise<Mail | undefined>;
+type MailJob = Parameters<Services["messages"]["current"]["secretMails"]["take"]>[0];
+type Mail = NonNullable<Awaited<ReturnType<MailJob>>>;
 
 /** A mail that the server has not taken yet. */
 interface Attempt {
@@ -31,15 +23,15 @@ const STOP_MS = 5_000;
  * mail to send. Queues at most 1,000 jobs, which a restart drops: these mails have a secret link, which is stored nowhere. All
  * others are in the outbox.
  */
-export class Mailer {
+export class SecretMails {
   private readonly transport: Transport;
   private readonly log: Services["log"];
   private readonly waiting: (MailJob | Attempt)[] = [];
   private readonly running = new Set<Promise<void>>();
   /** Since the start. `failed`: given up. */
   readonly counts = { sent: 0, failed: 0 };
-  /** Mails that wait for a retry. */
-  private readonly timers = new Map<NodeJS.Timeout, Mail>();
+  /** One for each mail that waits for a retry. */
+  private readonly timers = new Set<NodeJS.Timeout>();
 
   constructor(transport: Transport, log: Services["log"]) {
     this.transport = transport;
@@ -65,14 +57,10 @@ export class Mailer {
       const oneEnds = Promise.race(this.running);
       if ((await withTimeout(oneEnds, untilMs - performance.now())) === TIMED_OUT) break;
     }
-    for (const timer of this.timers.keys()) clearTimeout(timer);
-    const waiting = this.waiting.splice(0);
-    const left = waiting.length + this.running.size + this.timers.size;
+    for (const timer of this.timers) clearTimeout(timer);
+    const left = this.waiting.splice(0).length + this.running.size + this.timers.size;
     if (left > 0)
       this.log.warn({ mails: left }, "stopped before all mails were sent; dropping them");
-    const attempts = waiting.flatMap((one) => (typeof one === "function" ? [] : [one.mail]));
-    await Promise.all([...attempts, ...this.timers.values()].map((mail) => this.release(mail)));
-    this.transport.close();
   }
 
   private enqueue(work: MailJob | Attempt): void {
@@ -103,35 +91,27 @@ export class Mailer {
     if (mail) await this.send({ mail, number: 1 });
   }
 
-  private async release({ release }: Mail): Promise<void> {
-    try {
-      await release?.();
-    } catch (error) {
-      this.log.warn({ err: error }, "cannot note that a mail was not sent; it is not sent again");
-    }
-  }
-
   private async send({ mail, number }: Attempt): Promise<void> {
     try {
-      await this.transport.send(mail.to, mailText(mail.template, mail.language));
+      await this.transport.send(mail.to, mailText(mail.texts, mail.language));
       this.counts.sent++;
     } catch (error) {
       const retryMs = RETRIES_MS[number - 1];
       const { code, response_code } = reasonOf(error);
-      const failure = { kind: mail.template.kind, attempt: number, code, response_code };
+      const failure = { kind: mail.kind, attempt: number, code, response_code };
       // A 5xx of SMTP is permanent, so a retry is pointless.
       const isRefused = typeof response_code === "number" && response_code >= 500;
       if (retryMs === undefined || isRefused) {
         this.counts.failed++;
         this.log.error(failure, "cannot send a mail; giving up");
-        return isRefused ? undefined : this.release(mail);
+        return;
       }
       this.log.warn(failure, "cannot send a mail; retrying");
       const timer = setTimeout(() => {
         this.timers.delete(timer);
         this.enqueue({ mail, number: number + 1 });
       }, retryMs);
-      this.timers.set(timer.unref(), mail);
+      this.timers.add(timer.unref());
     }
   }
 }

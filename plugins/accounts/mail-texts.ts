@@ -1,4 +1,6 @@
-import type { Language } from "../options.ts";
+import type { Services } from "../../core/plugin/index.ts";
+
+type Texts = Parameters<Services["messages"]["current"]["post"]>[0]["texts"];
 
 /** The subject of a mail, with its link or what it is about if it has one. */
 export type MailTemplate =
@@ -6,9 +8,7 @@ export type MailTemplate =
   | { readonly kind: "taken"; readonly link: string }
   | { readonly kind: "reset"; readonly link: string }
   | { readonly kind: "welcome"; readonly link: string }
-  | { readonly kind: Notice; readonly about?: string | undefined }
-  /** Of another plugin, with its own texts. */
-  | { readonly kind: "other"; readonly texts: Readonly<Record<Language, Wording>> };
+  | { readonly kind: Notice; readonly about?: string | undefined };
 
 /** A change that the owner of an account is notified of. */
 export type Notice =
@@ -21,36 +21,23 @@ export type Notice =
   | "key-shown"
   | "new-browser";
 
-export interface MailText {
-  readonly subject: string;
-  readonly text: string;
-}
-
 interface Wording {
   readonly subject: string;
   /** The link, or what the mail is about, follows the first paragraph. */
   readonly paragraphs: readonly string[];
 }
 
-type Wordings = Readonly<Record<Exclude<MailTemplate["kind"], "other">, Wording>>;
+type Wordings = Readonly<Record<MailTemplate["kind"], Wording>>;
 
-/** Returns the mail in both languages, the reader's first. */
-export function mailText(template: MailTemplate, language: Language): MailText {
-  const [first, second] = wordingsOf(template, language);
-  const line =
-    "link" in template ? template.link : "about" in template ? template.about : undefined;
-  const text = [...paragraphs(first, line), "—", ...paragraphs(second, line)].join("\n\n");
-  return { subject: `${first.subject} / ${second.subject}`, text: `${text}\n` };
+/** Returns the texts of a mail. */
+export function mailTexts(template: MailTemplate): Texts {
+  const line = "link" in template ? template.link : template.about;
+  const { kind } = template;
+  return { vi: withLine(VI[kind], line), en: withLine(EN[kind], line) };
 }
 
-function wordingsOf(template: MailTemplate, language: Language): [Wording, Wording] {
-  const { vi, en } =
-    template.kind === "other" ? template.texts : { vi: VI[template.kind], en: EN[template.kind] };
-  return language === "vi" ? [vi, en] : [en, vi];
-}
-
-function paragraphs({ paragraphs: [first = "", ...rest] }: Wording, line: string | undefined) {
-  return [first, ...(line === undefined ? [] : [line]), ...rest];
+function withLine({ subject, paragraphs: [first = "", ...rest] }: Wording, line?: string): Wording {
+  return { subject, paragraphs: [first, ...(line === undefined ? [] : [line]), ...rest] };
 }
 
 const VI: Wordings = {

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { objectOf } from "../../../core/process/json.ts";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { type AdminTarget, admin } from "../../support/admin.ts";
 import { BrowserSession, ownAddress, PASSWORD, signedUp } from "../../support/browser-session.ts";
 import { startMailServer } from "../../support/mail-server.ts";
 import { until } from "../../support/until.ts";
-import { bootInProcess, type GatewayInProcess } from "./in-process.ts";
+import { bootInProcess, type GatewayInProcess } from "../accounts/in-process.ts";
 
 type Row = Record<string, unknown>;
 
@@ -19,8 +20,8 @@ async function signInElsewhere(target: { url: string }, email: string): Promise<
   assert.equal((await other.signIn(email, PASSWORD)).status, 200);
 }
 
-async function messages(gateway: AdminTarget, query = ""): Promise<Row[]> {
-  return (await admin(gateway, "GET", `/messages${query}`)).body["list"] as Row[];
+async function messages(gateway: AdminTarget, state = "waiting"): Promise<Row[]> {
+  return (await admin(gateway, "GET", `/messages?state=${state}`)).body["list"] as Row[];
 }
 
 t.test(
@@ -84,16 +85,13 @@ t.test("mails of a gateway whose clock a test moves", async (t) => {
     t.test("one that is refused for good is shown, and sent again when asked", async (t) => {
       again.refusals.push(550);
       await signInElsewhere(booted, email);
-      await until(
-        "it is given up",
-        async () => (await messages(booted, "?failed=true")).length > 0,
-      );
-      const [failed] = await messages(booted, "?failed=true");
-      t.match(failed, { email, kind: "new-browser", failure: "550", attempts: 1 });
+      await until("it is given up", async () => (await messages(booted, "failed")).length > 0);
+      const [failed] = await messages(booted, "failed");
+      t.match(failed, { to: email, kind: "new-browser", failure: "550", attempts: 1 });
       const { status } = await admin(booted, "POST", `/messages/${failed?.["id"]}/retry`, {});
       t.equal(status, 200);
       await again.mailsTo(email, 2);
-      t.strictSame(await messages(booted, "?failed=true"), []);
+      t.strictSame(await messages(booted, "failed"), []);
     });
 
     t.test(
@@ -102,7 +100,9 @@ t.test("mails of a gateway whose clock a test moves", async (t) => {
         const english = await signedUp(booted, again);
         await english.post("/me", { language: "en" });
         const none = await signedUp(booted, again);
-        t.equal((await none.post("/me", { announcements: false })).body.announcements, false);
+        t.strictSame((await none.post("/messages", { off: ["announcement"] })).body.off, [
+          "announcement",
+        ]);
         const texts = { vi: "Giá mới\n\nTừ ngày mai.", en: "New prices\n\nFrom tomorrow." };
         const announce = () =>
           admin(booted, "POST", "/announcements", { name: "prices-1", ...texts });
@@ -113,11 +113,24 @@ t.test("mails of a gateway whose clock a test moves", async (t) => {
         const sent = (to: string) =>
           again.mails
             .filter((mail) => JSON.stringify(mail.to).includes(to))
-            .map(({ subject, text }) => [subject, text?.trim()])
+            .map(({ subject, text }) => [subject, text?.split("\n\n—")[0]])
             .filter(([subject]) => subject === "Giá mới" || subject === "New prices");
         t.strictSame(sent(email), [["Giá mới", "Từ ngày mai."]]);
         t.strictSame(sent(english.email), [["New prices", "From tomorrow."]]);
         t.strictSame(sent(none.email), []);
+
+        const [mail] = again.mails.filter(({ subject }) => subject === "New prices");
+        t.match(mail?.text, /page of your account:\n\S+\/dashboard\/account$/m);
+        const { unsubscribe } = objectOf(mail?.headers.get("list")) ?? {};
+        const { url } = objectOf(unsubscribe) ?? {};
+        const asked = (method: string, at = String(url)) =>
+          fetch(at, { method, redirect: "manual" });
+        // A program that looks at links switches nothing off.
+        t.equal((await asked("GET")).status, 303);
+        t.strictSame((await english.get("/messages")).body.off, []);
+        t.equal((await asked("POST", String(url).replace(/.$/, "-"))).status, 404);
+        for (let twice = 0; twice < 2; twice++) t.equal((await asked("POST")).status, 200);
+        t.strictSame((await english.get("/messages")).body.off, ["announcement"]);
         const bad = await admin(booted, "POST", "/announcements", {
           ...texts,
           name: "x",

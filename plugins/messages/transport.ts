@@ -1,12 +1,18 @@
 import type { Transporter } from "nodemailer";
-import { isLoopback } from "../../../core/plugin/index.ts";
-import type { SmtpOptions } from "../options.ts";
-import type { MailText } from "./texts.ts";
+import { isLoopback } from "../../core/plugin/index.ts";
+import type { MailText } from "./mail-text.ts";
+import type { SmtpOptions } from "./options.ts";
+
+interface Sent {
+  /** A mail that is sent twice has one Message-ID. */
+  readonly id?: string;
+  /** Takes a POST that switches mails of this kind off (RFC 8058). */
+  readonly unsubscribeAt?: string | undefined;
+}
 
 /** Sends mails, one per call of `send`; rejects if the server does not accept it. */
 export interface Transport {
-  /** `id`: a mail that is sent twice has one Message-ID. */
-  send(to: string, mail: MailText, id?: string): Promise<void>;
+  send(to: string, mail: MailText, sent?: Sent): Promise<void>;
   close(): void;
 }
 
@@ -45,11 +51,17 @@ export function smtpTransport({
     return transporter;
   };
   return {
-    async send(to, { subject, text }, id) {
+    async send(to, { subject, text }, { id, unsubscribeAt } = {}) {
       // As an object, the address is never parsed as a list.
       const address = { name: "", address: to };
-      // RFC 3834: automatic responders do not reply.
-      const headers = { "auto-submitted": "auto-generated" };
+      const headers = {
+        // RFC 3834: automatic responders do not reply.
+        "auto-submitted": "auto-generated",
+        ...(unsubscribeAt !== undefined && {
+          "list-unsubscribe": `<${unsubscribeAt}>`,
+          "list-unsubscribe-post": "List-Unsubscribe=One-Click",
+        }),
+      };
       await (await connected()).sendMail({
         ...{ from, to: address, subject, text, headers },
         ...(id !== undefined && { messageId: `<${id}@${domain}>` }),

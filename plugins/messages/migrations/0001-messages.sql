@@ -1,0 +1,47 @@
+-- The outbox: a message is written here with its cause, and any gateway sends it. Texts with a secret, such as links that sign
+-- their reader in, are never stored.
+
+-- What customers have set. Rows exist only for those who have set something.
+create table message_settings (
+  account_id uuid primary key references accounts on delete cascade,
+  -- The kinds that the customer does not want.
+  off text[] not null default '{}',
+  -- In µđ: a mail says when the balance falls below it. Null: the default of the config.
+  low_balance bigint check (low_balance >= 0)
+);
+
+-- Texts for all customers. The first line of each is the subject.
+create table message_announcements (
+  name text primary key,
+  vi text not null,
+  en text not null,
+  made_at timestamptz not null
+);
+
+create table messages (
+  id bigint generated always as identity primary key,
+  -- What the message is about, so that one cause has one message.
+  cause text not null unique,
+  -- The customer whom it is mailed to.
+  account_id uuid not null references accounts on delete cascade,
+  kind text not null,
+  -- {"vi": {"subject", "paragraphs"}, "en": …}; null for an announcement.
+  texts json,
+  announcement text references message_announcements,
+  -- Proves to the gateway that its mail was received, to switch the kind off without signing in.
+  token uuid not null default gen_random_uuid(),
+  created_at timestamptz not null,
+  -- When it is sent, or sent again. A gateway that sends it moves this into the future first.
+  due_at timestamptz not null,
+  attempts integer not null default 0,
+  -- The code of the last failure.
+  failure text,
+  sent_at timestamptz,
+  -- When it was given up.
+  failed_at timestamptz,
+  check (num_nonnulls(texts, announcement) = 1)
+);
+
+create index messages_due on messages (due_at, id) where sent_at is null and failed_at is null;
+create index messages_sent on messages (sent_at) where sent_at is not null;
+create index messages_failed on messages (id) where failed_at is not null;

@@ -1,0 +1,171 @@
+import {
+  type Command,
+  done,
+  isRefusal,
+  mapping,
+  matching,
+  type OperatorRoute,
+  oneOf,
+  type Refusal,
+  readBody,
+  readQuery,
+  refuse,
+  type Services,
+  v,
+} from "../../core/plugin/index.ts";
+import type { Outbox } from "./outbox.ts";
+
+const NAME = "a name of 1 to 60 letters, digits, dots and hyphens";
+const TEXT = "a subject on the first line and a text below, of at most 20000 characters";
+const LIMIT = "a whole number from 1 to 1000";
+const ID = "the id of a message";
+
+const announced = v.pipe(
+  v.string(TEXT),
+  v.maxLength(20_000, TEXT),
+  v.regex(/^(?:[^\p{C}\n]|\p{Cf}){1,200}\r?\n[^\0]*\S/u, TEXT),
+);
+const newAnnouncement = mapping({
+  name: matching(/^[a-z0-9][a-z0-9.-]{0,59}$/i, NAME),
+  kind: v.optional(oneOf(["announcement", "prices"]), "announcement"),
+  vi: announced,
+  en: announced,
+});
+const asked = mapping({
+  state: v.optional(oneOf(["waiting", "failed", "sent"]), "waiting"),
+  limit: v.optional(
+    v.pipe(
+      matching(/^\d{1,4}$/, LIMIT),
+      v.transform(Number),
+      v.minValue(1, LIMIT),
+      v.maxValue(1000, LIMIT),
+    ),
+    "100",
+  ),
+});
+
+export const commands: readonly Command[] = [
+  {
+    words: "announce",
+    about:
+      "mail a text to all customers who want announcements, each in his language; a name is sent once. The first line of a file " +
+      "is the subject; `reload` drafts one for changes of prices",
+    method: "POST",
+    path: "/admin/v1/announcements",
+    options: [
+      { name: "name", value: "NAME", example: "prices-2026-12", required: true },
+      { name: "vi", value: "FILE", about: "in Vietnamese", type: "file", required: true },
+      { name: "en", value: "FILE", about: "in English", type: "file", required: true },
+      { name: "kind", value: "KIND", about: "prices: to customers who want changes of prices" },
+    ],
+  },
+  {
+    words: "message list",
+    about: "list the messages that wait to be sent, were given up, or were sent lately",
+    method: "GET",
+    path: "/admin/v1/messages",
+    options: [
+      { name: "state", value: "STATE", about: "waiting (the default), failed or sent" },
+      { name: "limit", value: "N" },
+    ],
+  },
+  {
+    words: "message show",
+    about: "show a message with its text in both languages",
+    method: "GET",
+    path: "/admin/v1/messages/:id",
+    options: [{ name: "id", value: "ID", required: true }],
+  },
+  {
+    words: "message retry",
+    about: "send a message now that waits or was given up",
+    method: "POST",
+    path: "/admin/v1/messages/:id/retry",
+    options: [{ name: "id", value: "ID", required: true }],
+  },
+];
+
+/** Routes for operators: announcements, and the outbox. */
+export function operatorRoutes({ accounts, messages }: Services, outbox: Outbox): OperatorRoute[] {
+  async function shown(list: Awaited<ReturnType<Outbox["list"]>>) {
+    const emails = await accounts.emails(list.map(({ accountId }) => accountId));
+    return list.map(({ accountId, createdAt, dueAt, sentAt, failedAt, ...message }) => ({
+      to: emails.get(accountId) ?? null,
+      kind: message.kind,
+      subject: message.texts?.en.subject ?? message.announcement,
+      created_at: createdAt.toISOString(),
+      attempts: message.attempts,
+      failure: message.failure,
+      next_attempt: sentAt === null && failedAt === null ? dueAt.toISOString() : null,
+      failed_at: failedAt?.toISOString() ?? null,
+      sent_at: sentAt?.toISOString() ?? null,
+      id: String(message.id),
+    }));
+  }
+
+  return [
+    {
+      method: "POST",
+      path: "/announcements",
+      right: "support",
+      async handle({ body }) {
+        const given = readBody(newAnnouncement, body);
+        if (isRefusal(given)) return given;
+        const { name } = given;
+        if (!messages.current.sendsMail) {
+          return refuse.conflict("No mail server is configured: set smtp of the plugin messages.", {
+            code: "no_mail_server",
+          });
+        }
+        const recipients = await outbox.announce(given);
+        if (recipients !== undefined) return done({ name, recipients });
+        return refuse.conflict(
+          `An announcement named ${name} was sent before; take another name.`,
+          { code: "sent_before", param: "name" },
+        );
+      },
+    },
+    {
+      method: "GET",
+      path: "/messages",
+      async handle({ query }) {
+        const given = readQuery(asked, query);
+        if (isRefusal(given)) return given;
+        return done(await shown(await outbox.list(given.state, given.limit)));
+      },
+    },
+    {
+      method: "GET",
+      path: "/messages/:id",
+      async handle({ params }) {
+        const id = idOf(params["id"]);
+        if (id === undefined) return wrongId();
+        const found = await outbox.find(id);
+        if (found === undefined) return refuse.notFound(`id: there is no message ${id}`, "id");
+        const [summary] = await shown([found]);
+        const { texts, vi, en } = found;
+        const text = (language: "vi" | "en") => texts?.[language].paragraphs.join("\n\n");
+        return done({ ...summary, vi: vi ?? text("vi"), en: en ?? text("en") });
+      },
+    },
+    {
+      method: "POST",
+      path: "/messages/:id/retry",
+      right: "support",
+      async handle({ params }) {
+        const id = idOf(params["id"]);
+        if (id === undefined) return wrongId();
+        if (await outbox.retry(id)) return done({ id: String(id) });
+        return refuse.notFound(`id: no message ${id} waits or was given up`, "id");
+      },
+    },
+  ];
+}
+
+function idOf(text = ""): bigint | undefined {
+  return /^\d{1,18}$/.test(text) ? BigInt(text) : undefined;
+}
+
+function wrongId(): Refusal {
+  return refuse.badRequest(`id: expected ${ID}.`, "id");
+}

@@ -1,0 +1,243 @@
+import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
+import { isSwitchable } from "./kinds.ts";
+import { announcementText, mailText, type Texts } from "./mail-text.ts";
+import { reasonOf } from "./secret-mails.ts";
+import type { Transport } from "./transport.ts";
+
+const POLL_MS = 2_000;
+const AT_ONCE = 20;
+/** Longer than the transport's timeouts. After it, another gateway sends what a killed one had begun. */
+const LEASE_MS = 300_000;
+const RETRY_MS_MIN = 60_000;
+const RETRY_MS_MAX = 3_600_000;
+/** With the delays between them, about two days. */
+const ATTEMPTS_MAX = 50;
+const SENT_KEPT_MS = 90 * 86_400_000;
+
+type Messages = Services["messages"]["current"];
+
+/** Selects messages: those that wait, were given up, or were sent. */
+export type MessageState = "waiting" | "failed" | "sent";
+
+interface Message {
+  readonly id: bigint;
+  readonly accountId: string;
+  readonly kind: string;
+  /** Null for an announcement. */
+  readonly texts: Texts | null;
+  readonly announcement: string | null;
+  readonly createdAt: Date;
+  readonly dueAt: Date;
+  readonly attempts: number;
+  readonly failure: string | null;
+  readonly failedAt: Date | null;
+  readonly sentAt: Date | null;
+}
+
+interface Claimed extends Pick<Message, "id" | "accountId" | "kind" | "texts" | "attempts"> {
+  /** The text of an announcement; null for other messages. */
+  readonly vi: string | null;
+  readonly en: string | null;
+  readonly token: string;
+}
+
+interface Parts {
+  readonly services: Services;
+  readonly transport: Transport;
+  readonly counts: { sent: number; failed: number };
+}
+
+const ROW = `id, account_id as "accountId", kind, texts, announcement, created_at as "createdAt", due_at as "dueAt", attempts,
+  failure, failed_at as "failedAt", sent_at as "sentAt"`;
+const IS_IN: Readonly<Record<MessageState, string>> = {
+  waiting: "sent_at is null and failed_at is null",
+  failed: "failed_at is not null",
+  sent: "sent_at is not null",
+};
+
+/**
+ * The messages that must not be lost: written to the ledger with their cause, and sent by one gateway, with retries for two
+ * days. One cause has one message. A gateway that is killed while the mail server takes a mail leaves it open whether that
+ * got it: it is sent again after five minutes, with the same Message-ID, by which mail servers drop a second copy.
+ */
+export class Outbox {
+  private readonly parts: Parts;
+  private readonly throttledLog: ThrottledLog;
+  private readonly task = new PeriodicTask(() => this.round());
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+    this.throttledLog = new ThrottledLog(parts.services.log);
+  }
+
+  /** See `Messages.post`. */
+  async post({ accountId, cause, kind, texts }: Parameters<Messages["post"]>[0]): Promise<void> {
+    await this.parts.services.database.query(
+      `insert into messages (cause, account_id, kind, texts, created_at, due_at)
+      select $1, $2::text::uuid, $3, $4::text::json, $5, $5
+      where not exists (
+        select from message_settings where account_id = $2::text::uuid and $3 = any (off)
+      )
+      on conflict (cause) do nothing`,
+      [cause, accountId, kind, JSON.stringify(texts), this.at(0)],
+    );
+    this.task.hurry();
+  }
+
+  /** See `Messages.announce`. */
+  async announce({ name, kind, vi, en }: Parameters<Messages["announce"]>[0]) {
+    const [row] = await this.parts.services.database.query<{ made: boolean; count: number }>(
+      `with made as (
+        insert into message_announcements (name, vi, en, made_at) values ($1, $2, $3, $4)
+        on conflict (name) do nothing returning name
+      ),
+      written as (
+        insert into messages (cause, account_id, kind, announcement, created_at, due_at)
+        select 'announcement ' || name || ' ' || account_id, account_id, $5, name, $4, $4
+        from made cross join mailable_accounts() as mailable (account_id)
+        where not exists (
+          select from message_settings settings
+          where settings.account_id = mailable.account_id and $5 = any (off)
+        )
+        returning id
+      )
+      select exists (select from made) as made, (select count(*)::integer from written) as count`,
+      [name, vi, en, this.at(0), kind],
+    );
+    this.task.hurry();
+    return row?.made ? row.count : undefined;
+  }
+
+  /** Returns messages, those that wait or were given up oldest first, those that were sent newest first. */
+  list(state: MessageState, limit: number): Promise<Message[]> {
+    return this.parts.services.database.query<Message>(
+      `select ${ROW} from messages where ${IS_IN[state]}
+      order by ${state === "sent" ? "sent_at desc, id desc" : "id"} limit $1`,
+      [limit],
+    );
+  }
+
+  /** Returns a message, and of an announcement both texts. */
+  async find(id: bigint): Promise<(Message & Pick<Claimed, "vi" | "en">) | undefined> {
+    const [found] = await this.parts.services.database.query<Message & Pick<Claimed, "vi" | "en">>(
+      `select ${ROW}, vi, en from messages left join message_announcements on name = announcement
+      where id = $1`,
+      [id],
+    );
+    return found;
+  }
+
+  /** Sends a message that was given up, or waits, now. Returns false if there is none of this id. */
+  async retry(id: bigint): Promise<boolean> {
+    const found = await this.parts.services.database.query(
+      `update messages set due_at = $2, attempts = 0, failed_at = null
+      where id = $1 and sent_at is null returning id`,
+      [id, this.at(0)],
+    );
+    this.task.hurry();
+    return found.length > 0;
+  }
+
+  /** Deletes messages that were sent long ago. */
+  async sweep(): Promise<void> {
+    await this.parts.services.database.query("delete from messages where sent_at < $1", [
+      this.at(-SENT_KEPT_MS),
+    ]);
+  }
+
+  start(): void {
+    this.task.start();
+  }
+
+  stop(): Promise<void> {
+    return this.task.stop();
+  }
+
+  private async round(): Promise<number> {
+    try {
+      const claimed = await this.claim();
+      const results = await Promise.all(claimed.map((one) => this.send(one)));
+      // An unreachable mail server is not asked for each of ten thousand mails at once.
+      return claimed.length === AT_ONCE && results.every(Boolean) ? 0 : POLL_MS;
+    } catch (error) {
+      this.throttledLog.warn({ err: error }, "cannot read the outbox of messages; they wait");
+      return POLL_MS;
+    }
+  }
+
+  /** Takes messages that are due, so that no other gateway sends them. */
+  private claim(): Promise<Claimed[]> {
+    return this.parts.services.database.query<Claimed>(
+      `update messages message set attempts = attempts + 1, due_at = $2
+      where id in (
+        select id from messages
+        where sent_at is null and failed_at is null and due_at <= $1
+        order by due_at, id limit ${AT_ONCE} for update skip locked
+      )
+      returning id, account_id as "accountId", kind, texts, token::text as token, attempts,
+        (select vi from message_announcements where name = announcement) as vi,
+        (select en from message_announcements where name = announcement) as en`,
+      [this.at(0), this.at(LEASE_MS)],
+    );
+  }
+
+  /** Sends one message. Returns false if it was not sent. */
+  private async send(message: Claimed): Promise<boolean> {
+    const { counts, services } = this.parts;
+    const { id, kind, attempts } = message;
+    const { database, log } = services;
+    try {
+      await this.mail(message);
+      await database.query("update messages set sent_at = $2, failure = null where id = $1", [
+        id,
+        this.at(0),
+      ]);
+      return true;
+    } catch (error) {
+      const { code, response_code } = reasonOf(error);
+      const isFinal = Number(response_code) >= 500 || attempts >= ATTEMPTS_MAX;
+      const failure = String(response_code ?? code ?? "unknown");
+      const retryMs = Math.min(RETRY_MS_MIN * 2 ** Math.min(attempts - 1, 10), RETRY_MS_MAX);
+      const fields = { kind, attempt: attempts, code, response_code };
+      if (isFinal) {
+        counts.failed++;
+        log.error(fields, "cannot send a message; giving up");
+      } else log.warn(fields, "cannot send a message; retrying");
+      await database
+        .query("update messages set due_at = $2, failure = $3, failed_at = $4 where id = $1", [
+          id,
+          this.at(retryMs),
+          failure,
+          isFinal ? this.at(0) : null,
+        ])
+        // Its lease ends.
+        .catch(() => undefined);
+      return false;
+    }
+  }
+
+  /** Mails a message to its customer, in his language. Does nothing if he has no address that may get it. */
+  private async mail({ id, accountId, kind, texts, vi, en, token }: Claimed): Promise<void> {
+    const { services, transport, counts } = this.parts;
+    const { publicUrl = "" } = services.customers.current;
+    const owner = await services.customers.current.recipient(accountId);
+    const canBeOff = isSwitchable(kind);
+    if (!owner || (canBeOff && !owner.isEmailVerified)) return;
+    const { email, language } = owner;
+    const switchAt = canBeOff ? `${publicUrl}/dashboard/account` : undefined;
+    const announced = language === "vi" ? vi : en;
+    const mail =
+      texts === null
+        ? announcementText(announced ?? "", language, switchAt ?? publicUrl)
+        : mailText(texts, language, switchAt);
+    await transport.send(email, mail, {
+      id: `message-${id}`,
+      unsubscribeAt: canBeOff ? `${publicUrl}/account/v1/unsubscribe/${id}/${token}` : undefined,
+    });
+    counts.sent++;
+  }
+
+  private at(inMs: number): Date {
+    return new Date(this.parts.services.clock.now() + inMs);
+  }
+}
