@@ -157,7 +157,7 @@ export interface Messages {
 }
 
 /** A mail to the owner of an account. */
-export interface Message {
+interface Message {
   readonly accountId: string;
   /** What it is about: one cause has one mail. */
   readonly cause: string;
@@ -167,7 +167,7 @@ export interface Message {
 }
 
 /** A text in both languages; a reader gets his own first. Without secrets: it is stored. */
-export type MessageTexts = Readonly<
+type MessageTexts = Readonly<
   Record<"vi" | "en", { readonly subject: string; readonly paragraphs: readonly string[] }>
 >;
 
@@ -186,7 +186,7 @@ interface SecretMails {
   take(job: () => Promise<SecretMail | undefined>): boolean;
 }
 
-export interface SecretMail {
+interface SecretMail {
   readonly to: string;
   readonly language: "vi" | "en";
   readonly kind: string;

@@ -1,3 +1,34 @@
+/** What some ledger rows have moved. Amounts are in µđ, and exact: a wallet has at most 2^53. */
+export interface Moved {
+  /** The id to go on after. */
+  readonly through: bigint;
+  /** The accounts, with the balance of this instant. `isCharged`: for a call. */
+  readonly wallets: readonly {
+    readonly accountId: string;
+    readonly isCharged: boolean;
+    readonly balanceMicroVnd: number;
+  }[];
+  /** The purses that were charged, with all that they were ever charged. */
+  readonly purses: readonly {
+    readonly accountId: string;
+    readonly name: string;
+    readonly chargedMicroVnd: number;
+  }[];
+  /** Top-ups, credits, vouchers and bonuses, oldest first. `entry`: the id of the row. */
+  readonly topUps: readonly {
+    readonly accountId: string;
+    readonly entry: bigint;
+    readonly amountMicroVnd: number;
+    readonly balanceMicroVnd: number;
+  }[];
+  /** Keys with a call that was refused for their budget in the last minutes, with the day in Vietnam. */
+  readonly overBudget: readonly {
+    readonly accountId: string;
+    readonly keyId: string;
+    readonly day: string;
+  }[];
+}
+
 export type ReportDimension = "day" | "model" | "provider" | "account" | "key";
 
 /** Sums of calls. A call counts on the day on which it began. */

@@ -13,6 +13,7 @@ import type {
   UsagePage,
 } from "./books.ts";
 import { monthStatements } from "./month-statements.ts";
+import { movedAfter } from "./moved.ts";
 import { refusedCalls } from "./refused-calls.ts";
 import { moneyReport, usageReport } from "./report.ts";
 import { callOf, callPage } from "./usage-records.ts";
@@ -95,6 +96,12 @@ export function usageBooksOf(database: PluginDatabase) {
      * without calls are missing. Takes 20 ms: keep the result for a while.
      */
     health: (since: Date) => modelHealth(database, since),
+
+    /**
+     * Returns what the ledger rows after an id have moved, for messages about it: of at most 50,000 rows. Begin without an id:
+     * then it starts at the end. Rows of about the last 30 s come again, so that none of a slow transaction is missed.
+     */
+    moved: (after: bigint | undefined) => movedAfter(database, after),
   };
 }
 

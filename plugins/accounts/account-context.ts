@@ -86,7 +86,7 @@ export class AccountContext {
     return credentials.language ?? this.options.language;
   }
 
-  /** Writes the owner of an account a mail about a change, in case another person has made it. Rejects if the ledger is away. */
+  /** Writes the owner of an account a mail about a change, in case another person has made it. Rejects if the ledger is unreachable. */
   async tellOwner(accountId: string, kind: Notice, about?: string): Promise<void> {
     const cause = `${kind} ${newId(this.services.clock.now())}`;
     const texts = mailTexts({ kind, about });

@@ -6,6 +6,7 @@ import {
   type Services,
 } from "../../core/plugin/index.ts";
 import { customerRoutes, unsubscribeRoutes } from "./customer-routes.ts";
+import { MoneyMessages } from "./money.ts";
 import { commands, operatorRoutes } from "./operator-routes.ts";
 import { type Options, options } from "./options.ts";
 import { Outbox } from "./outbox.ts";
@@ -25,6 +26,7 @@ export default function messages(services: Services, settings: Options): Plugin 
   const transport = settings.smtp ? smtpTransport(settings.smtp) : printingTransport();
   const secretMails = new SecretMails(transport, log);
   const outbox = new Outbox({ services, transport, counts: secretMails.counts });
+  const money = new MoneyMessages(services, outbox, settings.low_balance_vnd);
   let sweeping: NodeJS.Timeout | undefined;
 
   return {
@@ -49,7 +51,10 @@ export default function messages(services: Services, settings: Options): Plugin 
         label: "result",
         counts: () => secretMails.counts,
       });
-      if (sendsMail) outbox.start();
+      if (sendsMail) {
+        outbox.start();
+        money.start();
+      }
       sweeping = setInterval(() => {
         outbox.sweep().catch((error: unknown) => {
           log.warn({ err: error }, "cannot delete old messages; trying again in 10 minutes");
@@ -59,12 +64,13 @@ export default function messages(services: Services, settings: Options): Plugin 
 
     routes(router) {
       addPublicRoutes(router, services, PREFIX, unsubscribeRoutes(services));
-      addCustomerRoutes(router, services, PREFIX, customerRoutes(services));
+      addCustomerRoutes(router, services, PREFIX, customerRoutes(services, settings));
       addOperatorRoutes(router, services, "/admin/v1", operatorRoutes(services, outbox));
     },
 
     async stop() {
       clearInterval(sweeping);
+      await money.stop();
       await outbox.stop();
       await secretMails.stop();
       transport.close();

@@ -15,6 +15,8 @@ const smtp = mapping({
 export const options = v.strictObject({
   /** The mail server. Without it, the links of mails are printed to stdout, and no other mails are sent. */
   smtp: v.optional(smtp),
+  /** Customers get a mail when their balance falls below it, in đ, unless they set an amount of their own; 0: none. */
+  low_balance_vnd: v.optional(whole(0, 1_000_000_000), 20_000),
 });
 
 export type Options = v.InferOutput<typeof options>;

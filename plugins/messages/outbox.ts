@@ -17,7 +17,7 @@ const SENT_KEPT_MS = 90 * 86_400_000;
 type Messages = Services["messages"]["current"];
 
 /** Selects messages: those that wait, were given up, or were sent. */
-export type MessageState = "waiting" | "failed" | "sent";
+type MessageState = "waiting" | "failed" | "sent";
 
 interface Message {
   readonly id: bigint;

@@ -40,7 +40,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
       "usage_daily_models",
     ],
     ...["usage_of_many_keys", "refused_calls", "last_refused_calls"],
-    "wallets",
+    ...["wallets", "purses"],
   ],
 };
 

@@ -42,6 +42,21 @@ create table messages (
   check (num_nonnulls(texts, announcement) = 1)
 );
 
+-- The look at the ledger for messages about money: one gateway at a time.
+create table message_looks (
+  is_only boolean primary key default true check (is_only),
+  -- The ledger row to go on after; null before the first look.
+  through bigint,
+  due_at timestamptz not null
+);
+
+insert into message_looks (due_at) values ('-infinity');
+
+-- Accounts whose owner got a mail about a low balance, until it is above the threshold again.
+create table message_lows (
+  account_id uuid primary key references accounts on delete cascade
+);
+
 create index messages_due on messages (due_at, id) where sent_at is null and failed_at is null;
 create index messages_sent on messages (sent_at) where sent_at is not null;
 create index messages_failed on messages (id) where failed_at is not null;

@@ -1,0 +1,110 @@
+import { formatVnd } from "../../core/plugin/index.ts";
+import type { Language, Texts } from "./mail-text.ts";
+
+const LOCALE = { vi: "vi-VN", en: "en-US" };
+const PERIODS = {
+  vi: { day: "ngày", month: "tháng", total: "tổng cộng" },
+  en: { day: "of a day", month: "of a month", total: "in all" },
+};
+
+/** Returns whole đ, rounded down, in the style of the language. */
+function dong(microVnd: number, language: Language): string {
+  return `${Math.floor(Number(formatVnd(microVnd))).toLocaleString(LOCALE[language])} đ`;
+}
+
+export function topUpTexts(amountMicroVnd: number, balanceMicroVnd: number, url: string): Texts {
+  const of = (language: Language) => ({
+    amount: dong(amountMicroVnd, language),
+    balance: dong(balanceMicroVnd, language),
+  });
+  const [vi, en] = [of("vi"), of("en")];
+  return {
+    vi: {
+      subject: `Đã cộng ${vi.amount} vào số dư`,
+      paragraphs: [
+        `${vi.amount} vừa được cộng vào tài khoản của bạn. Số dư sau đó: ${vi.balance}.`,
+        `${url}/dashboard/money`,
+      ],
+    },
+    en: {
+      subject: `${en.amount} added to your balance`,
+      paragraphs: [
+        `${en.amount} was just added to your account. Balance after it: ${en.balance}.`,
+        `${url}/dashboard/money`,
+      ],
+    },
+  };
+}
+
+export function lowBalanceTexts(balanceMicroVnd: number, lowMicroVnd: number, url: string): Texts {
+  const of = (language: Language) => ({
+    balance: dong(balanceMicroVnd, language),
+    low: dong(lowMicroVnd, language),
+  });
+  const [vi, en] = [of("vi"), of("en")];
+  return {
+    vi: {
+      subject: `Số dư còn ${vi.balance}`,
+      paragraphs: [
+        `Số dư của bạn còn ${vi.balance}, dưới mức ${vi.low} mà bạn muốn được báo. Khi hết tiền, lượt gọi mới bị từ chối với lỗi 402. Nạp tiền tại:`,
+        `${url}/dashboard/top-up`,
+        "Bạn sẽ không nhận thêm email này cho đến khi số dư lại đủ mức đó. Mức báo được đặt ở trang tài khoản.",
+      ],
+    },
+    en: {
+      subject: `Your balance is down to ${en.balance}`,
+      paragraphs: [
+        `Your balance is down to ${en.balance}, below the ${en.low} at which you get this email. Without money, new calls are refused with error 402. Top up here:`,
+        `${url}/dashboard/top-up`,
+        "You get no other email like this until the balance has reached that amount again. You set it on the page of your account.",
+      ],
+    },
+  };
+}
+
+/** The budget of a key, and what of it is spent. */
+interface SpentBudget {
+  readonly keyName: string;
+  /** The first characters of the key. */
+  readonly prefix: string;
+  readonly period: "day" | "month" | "total";
+  readonly limitMicroVnd: number;
+  readonly chargedMicroVnd: number;
+  /** True if there is none left, or too little for a call that was refused. */
+  readonly isUp: boolean;
+}
+
+export function budgetTexts(budget: SpentBudget, url: string): Texts {
+  const { keyName, prefix, period, limitMicroVnd, chargedMicroVnd, isUp } = budget;
+  const key = `${keyName} (${prefix}…)`;
+  const of = (language: Language) => ({
+    spent: `${dong(chargedMicroVnd, language)} / ${dong(limitMicroVnd, language)}`,
+    period: PERIODS[language][period],
+  });
+  const [vi, en] = [of("vi"), of("en")];
+  const page = `${url}/dashboard/keys`;
+  return {
+    vi: {
+      subject: isUp
+        ? `Khóa API ${keyName} đã hết ngân sách`
+        : `Khóa API ${keyName} đã dùng hơn 80 % ngân sách`,
+      paragraphs: [
+        isUp
+          ? `Khóa API ${key} đã hết ngân sách ${vi.period}: ${vi.spent}. Lượt gọi mới bằng khóa này bị từ chối với lỗi 402.`
+          : `Khóa API ${key} đã dùng hơn 80 % ngân sách ${vi.period}: ${vi.spent}.`,
+        `Bạn có thể đổi ngân sách tại:\n${page}`,
+      ],
+    },
+    en: {
+      subject: isUp
+        ? `The API key ${keyName} has used up its budget`
+        : `The API key ${keyName} has used more than 80% of its budget`,
+      paragraphs: [
+        isUp
+          ? `The API key ${key} has used up its budget ${en.period}: ${en.spent}. New calls with it are refused with error 402.`
+          : `The API key ${key} has used more than 80% of its budget ${en.period}: ${en.spent}.`,
+        `You can change the budget here:\n${page}`,
+      ],
+    },
+  };
+}
