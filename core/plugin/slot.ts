@@ -159,7 +159,7 @@ export interface Messages {
 /** A mail to the owner of an account. */
 interface Message {
   readonly accountId: string;
-  /** What it is about: one cause has one mail. */
+  /** Names the event: one cause has one mail. */
   readonly cause: string;
   /** Mails of a kind in `SWITCHABLE` of plugins/messages can be switched off, and go to verified addresses alone. */
   readonly kind: string;

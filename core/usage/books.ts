@@ -1,4 +1,4 @@
-/** What some ledger rows have moved. Amounts are in µđ, and exact: a wallet has at most 2^53. */
+/** The money that some ledger rows have moved. Amounts are in µđ, and exact: a wallet has at most 2^53. */
 export interface Moved {
   /** The id to go on after. */
   readonly through: bigint;
