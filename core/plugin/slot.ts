@@ -159,6 +159,8 @@ export interface Messages {
 /** A mail to the owner of an account. */
 interface Message {
   readonly accountId: string;
+  /** Another address than the owner's, in his language: one that may have no account. */
+  readonly email?: string;
   /** Names the event: one cause has one mail. */
   readonly cause: string;
   /** Mails of a kind in `SWITCHABLE` of plugins/messages can be switched off, and go to verified addresses alone. */

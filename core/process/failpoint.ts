@@ -2,8 +2,8 @@ import type { LineLog } from "./log.ts";
 
 /**
  * The points between two steps of money at which a crash matters. Each has a test that kills a process there: see
- * `test/chaos/failpoints.test.ts`, for top-ups and vouchers their `crashes.test.ts` in `test/plugins`, and for approvals
- * `test/plugins/operators/crash.test.ts`.
+ * `test/chaos/failpoints.test.ts`, for top-ups and vouchers their `crashes.test.ts` in `test/plugins`, for approvals
+ * `test/plugins/operators/crash.test.ts`, and for messages `test/plugins/messages/outbox.test.ts`.
  */
 export const FAILPOINTS = [
   // Before and after each step of a call. The last byte of the reply leaves after `post.after`.
@@ -38,6 +38,8 @@ export const FAILPOINTS = [
   "voucher.claimed",
   "voucher.credited",
   "voucher.marked",
+  // A message of the outbox: taken by the mail server or channel, and not marked as sent.
+  "message.sent",
   // Posts of calls that ended while Redis was down: written to the spool; replayed; in Redis, and still in the spool.
   "spool.kept",
   "spool.replaying",

@@ -2,32 +2,56 @@ import {
   addCustomerRoutes,
   addOperatorRoutes,
   addPublicRoutes,
+  httpAddress,
   type Plugin,
+  reachableAddress,
   type Services,
 } from "../../core/plugin/index.ts";
+import { Channels } from "./channels.ts";
 import { customerRoutes, unsubscribeRoutes } from "./customer-routes.ts";
 import { MoneyMessages } from "./money.ts";
 import { commands, operatorRoutes } from "./operator-routes.ts";
-import { type Options, options } from "./options.ts";
+import { type Options, options, review } from "./options.ts";
 import { Outbox } from "./outbox.ts";
 import { SecretMails } from "./secret-mails.ts";
 import { printingTransport, smtpTransport } from "./transport.ts";
+import { Watch } from "./watch.ts";
 
-export { options };
-export const provides = ["messages", "counters"];
+export { options, review };
+export const provides = ["messages", "counters", "gauges"];
+export const reads = ["listen", "admin"];
 
 const PREFIX = "/account/v1";
-const SWEEP_MS = 600_000;
+const SWEEP_MS = 60_000;
 
-/** Sends the messages of all plugins to customers, from an outbox in the ledger. Takes no part in calls. */
+/**
+ * Sends the messages of all plugins to customers, and to operators what needs a person, from an outbox in the ledger. Takes no part in
+ * calls.
+ */
 export default function messages(services: Services, settings: Options): Plugin {
   const { log } = services;
   const sendsMail = settings.smtp !== undefined;
   const transport = settings.smtp ? smtpTransport(settings.smtp) : printingTransport();
   const secretMails = new SecretMails(transport, log);
-  const outbox = new Outbox({ services, transport, counts: secretMails.counts });
+  const channels = new Channels(settings.operators, transport);
+  const outbox = new Outbox({ services, transport, channels, counts: secretMails.counts });
   const money = new MoneyMessages(services, outbox, settings.low_balance_vnd);
+  const watch = new Watch({
+    ...{ services, outbox, to: channels.names },
+    consoleUrl: settings.operators?.console_url?.replace(/\/+$/, "") ?? consoleUrl(services),
+    remindHours: settings.operators?.remind_hours ?? 24,
+  });
   let sweeping: NodeJS.Timeout | undefined;
+  let givenUp: number | undefined;
+
+  async function sweep(): Promise<void> {
+    try {
+      await outbox.sweep();
+      givenUp = await outbox.givenUp();
+    } catch (error) {
+      log.warn({ err: error }, "cannot delete old messages; trying again in a minute");
+    }
+  }
 
   return {
     name: "messages",
@@ -47,33 +71,40 @@ export default function messages(services: Services, settings: Options): Plugin 
       });
       services.counters.provide({
         name: "tollgate_mails_total",
-        help: "Mails to customers that the mail server took, and those that were given up.",
+        help: "Mails and messages to operators that were taken, and those that were given up.",
         label: "result",
         counts: () => secretMails.counts,
       });
-      if (sendsMail) {
-        outbox.start();
-        money.start();
-      }
-      sweeping = setInterval(() => {
-        outbox.sweep().catch((error: unknown) => {
-          log.warn({ err: error }, "cannot delete old messages; trying again in 10 minutes");
-        });
-      }, SWEEP_MS).unref();
+      services.gauges.provide({
+        name: "tollgate_messages_given_up",
+        help: "Messages that were given up: see `message list --state failed`.",
+        value: () => givenUp,
+      });
+      if (sendsMail) money.start();
+      if (channels.names.length > 0) watch.start();
+      if (sendsMail || channels.names.length > 0) outbox.start();
+      void sweep();
+      sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
 
     routes(router) {
       addPublicRoutes(router, services, PREFIX, unsubscribeRoutes(services));
       addCustomerRoutes(router, services, PREFIX, customerRoutes(services, settings));
-      addOperatorRoutes(router, services, "/admin/v1", operatorRoutes(services, outbox));
+      addOperatorRoutes(router, services, "/admin/v1", operatorRoutes(services, outbox, channels));
     },
 
     async stop() {
       clearInterval(sweeping);
+      await watch.stop();
       await money.stop();
       await outbox.stop();
       await secretMails.stop();
       transport.close();
     },
   };
+}
+
+function consoleUrl({ config }: Services): string {
+  const { host, port } = config.admin.listen ?? config.listen;
+  return reachableAddress(httpAddress(host, port));
 }

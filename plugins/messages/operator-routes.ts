@@ -13,6 +13,7 @@ import {
   type Services,
   v,
 } from "../../core/plugin/index.ts";
+import type { Channels } from "./channels.ts";
 import type { Outbox } from "./outbox.ts";
 
 const NAME = "a name of 1 to 60 letters, digits, dots and hyphens";
@@ -77,6 +78,12 @@ export const commands: readonly Command[] = [
     options: [{ name: "id", value: "ID", required: true }],
   },
   {
+    words: "message test",
+    about: "send a trial to each channel to operators, and say what failed",
+    method: "POST",
+    path: "/admin/v1/messages/test",
+  },
+  {
     words: "message retry",
     about: "send a message now that waits or was given up",
     method: "POST",
@@ -86,11 +93,15 @@ export const commands: readonly Command[] = [
 ];
 
 /** Routes for operators: announcements, and the outbox. */
-export function operatorRoutes({ accounts, messages }: Services, outbox: Outbox): OperatorRoute[] {
+export function operatorRoutes(
+  { accounts, messages }: Services,
+  outbox: Outbox,
+  channels: Channels,
+): OperatorRoute[] {
   async function shown(list: Awaited<ReturnType<Outbox["list"]>>) {
-    const emails = await accounts.emails(list.map(({ accountId }) => accountId));
+    const emails = await accounts.emails(list.flatMap(({ accountId }) => accountId ?? []));
     return list.map(({ accountId, createdAt, dueAt, sentAt, failedAt, ...message }) => ({
-      to: emails.get(accountId) ?? null,
+      to: message.channel ?? message.email ?? emails.get(accountId ?? "") ?? null,
       kind: message.kind,
       subject: message.texts?.en.subject ?? message.announcement,
       created_at: createdAt.toISOString(),
@@ -128,6 +139,7 @@ export function operatorRoutes({ accounts, messages }: Services, outbox: Outbox)
     {
       method: "GET",
       path: "/messages",
+      right: "customers",
       async handle({ query }) {
         const given = readQuery(asked, query);
         if (isRefusal(given)) return given;
@@ -135,8 +147,20 @@ export function operatorRoutes({ accounts, messages }: Services, outbox: Outbox)
       },
     },
     {
+      method: "POST",
+      path: "/messages/test",
+      right: "operations",
+      async handle() {
+        if (channels.names.length > 0) return done(await channels.test());
+        return refuse.conflict("There is no channel: set operators of the plugin messages.", {
+          code: "no_channel",
+        });
+      },
+    },
+    {
       method: "GET",
       path: "/messages/:id",
+      right: "customers",
       async handle({ params }) {
         const id = idOf(params["id"]);
         if (id === undefined) return wrongId();

@@ -1,7 +1,7 @@
-import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
+import { failpoint, PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
+import { type Channels, notDelivered } from "./channels.ts";
 import { isSwitchable } from "./kinds.ts";
 import { announcementText, mailText, type Texts } from "./mail-text.ts";
-import { reasonOf } from "./secret-mails.ts";
 import type { Transport } from "./transport.ts";
 
 const POLL_MS = 2_000;
@@ -21,8 +21,14 @@ type MessageState = "waiting" | "failed" | "sent";
 
 interface Message {
   readonly id: bigint;
-  readonly accountId: string;
+  /** The customer whom it is mailed to, or the channel to operators: one is null. */
+  readonly accountId: string | null;
+  readonly channel: string | null;
+  /** Another address than the customer's. */
+  readonly email: string | null;
   readonly kind: string;
+  /** Of a message to operators: what it is about. */
+  readonly about: string | null;
   /** Null for an announcement. */
   readonly texts: Texts | null;
   readonly announcement: string | null;
@@ -34,20 +40,32 @@ interface Message {
   readonly sentAt: Date | null;
 }
 
-interface Claimed extends Pick<Message, "id" | "accountId" | "kind" | "texts" | "attempts"> {
+interface Claimed
+  extends Pick<
+    Message,
+    "id" | "accountId" | "email" | "channel" | "kind" | "about" | "texts" | "attempts"
+  > {
   /** The text of an announcement; null for other messages. */
   readonly vi: string | null;
   readonly en: string | null;
   readonly token: string;
 }
 
+interface OperatorMessage {
+  readonly cause: string;
+  readonly kind: string;
+  readonly about: string;
+  readonly texts: Texts;
+}
+
 interface Parts {
   readonly services: Services;
   readonly transport: Transport;
+  readonly channels: Channels;
   readonly counts: { sent: number; failed: number };
 }
 
-const ROW = `id, account_id as "accountId", kind, texts, announcement, created_at as "createdAt", due_at as "dueAt", attempts,
+const ROW = `id, account_id as "accountId", email, channel, kind, about, texts, announcement, created_at as "createdAt", due_at as "dueAt", attempts,
   failure, failed_at as "failedAt", sent_at as "sentAt"`;
 const IS_IN: Readonly<Record<MessageState, string>> = {
   waiting: "sent_at is null and failed_at is null",
@@ -71,15 +89,31 @@ export class Outbox {
   }
 
   /** See `Messages.post`. */
-  async post({ accountId, cause, kind, texts }: Parameters<Messages["post"]>[0]): Promise<void> {
+  async post({
+    accountId,
+    email,
+    cause,
+    kind,
+    texts,
+  }: Parameters<Messages["post"]>[0]): Promise<void> {
     await this.parts.services.database.query(
-      `insert into messages (cause, account_id, kind, texts, created_at, due_at)
-      select $1, $2::text::uuid, $3, $4::text::json, $5, $5
+      `insert into messages (cause, account_id, kind, texts, created_at, due_at, email)
+      select $1, $2::text::uuid, $3, $4::text::json, $5, $5, $6
       where not exists (
         select from message_settings where account_id = $2::text::uuid and $3 = any (off)
       )
       on conflict (cause) do nothing`,
-      [cause, accountId, kind, JSON.stringify(texts), this.at(0)],
+      [cause, accountId, kind, JSON.stringify(texts), this.at(0), email ?? null],
+    );
+    this.task.hurry();
+  }
+
+  /** Writes a message to a channel of operators. A second one of its cause is ignored. */
+  async postTo(channel: string, { cause, kind, about, texts }: OperatorMessage): Promise<void> {
+    await this.parts.services.database.query(
+      `insert into messages (cause, channel, kind, about, texts, created_at, due_at)
+      values ($1, $2, $3, $4, $5::text::json, $6, $6) on conflict (cause) do nothing`,
+      [cause, channel, kind, about, JSON.stringify(texts), this.at(0)],
     );
     this.task.hurry();
   }
@@ -138,6 +172,14 @@ export class Outbox {
     return found.length > 0;
   }
 
+  /** Returns how many were given up. */
+  async givenUp(): Promise<number> {
+    const [row] = await this.parts.services.database.query<{ count: number }>(
+      "select count(*)::integer as count from messages where failed_at is not null",
+    );
+    return row?.count ?? 0;
+  }
+
   /** Deletes messages that were sent long ago. */
   async sweep(): Promise<void> {
     await this.parts.services.database.query("delete from messages where sent_at < $1", [
@@ -174,7 +216,7 @@ export class Outbox {
         where sent_at is null and failed_at is null and due_at <= $1
         order by due_at, id limit ${AT_ONCE} for update skip locked
       )
-      returning id, account_id as "accountId", kind, texts, token::text as token, attempts,
+      returning id, account_id as "accountId", email, channel, kind, about, texts, token::text as token, attempts,
         (select vi from message_announcements where name = announcement) as vi,
         (select en from message_announcements where name = announcement) as en`,
       [this.at(0), this.at(LEASE_MS)],
@@ -187,18 +229,20 @@ export class Outbox {
     const { id, kind, attempts } = message;
     const { database, log } = services;
     try {
-      await this.mail(message);
+      await this.deliver(message);
+      counts.sent++;
+      failpoint("message.sent");
       await database.query("update messages set sent_at = $2, failure = null where id = $1", [
         id,
         this.at(0),
       ]);
       return true;
     } catch (error) {
-      const { code, response_code } = reasonOf(error);
-      const isFinal = Number(response_code) >= 500 || attempts >= ATTEMPTS_MAX;
-      const failure = String(response_code ?? code ?? "unknown");
-      const retryMs = Math.min(RETRY_MS_MIN * 2 ** Math.min(attempts - 1, 10), RETRY_MS_MAX);
-      const fields = { kind, attempt: attempts, code, response_code };
+      const { failure, ...found } = notDelivered(error);
+      const isFinal = found.isFinal || attempts >= ATTEMPTS_MAX;
+      const backoffMs = Math.min(RETRY_MS_MIN * 2 ** Math.min(attempts - 1, 10), RETRY_MS_MAX);
+      const retryMs = Math.min(found.retryMs ?? backoffMs, RETRY_MS_MAX);
+      const fields = { kind, attempt: attempts, failure };
       if (isFinal) {
         counts.failed++;
         log.error(fields, "cannot send a message; giving up");
@@ -216,25 +260,29 @@ export class Outbox {
     }
   }
 
-  /** Mails a message to its customer, in his language. Does nothing if he has no address that may get it. */
-  private async mail({ id, accountId, kind, texts, vi, en, token }: Claimed): Promise<void> {
-    const { services, transport, counts } = this.parts;
+  /** Sends a message to operators, or mails it to its customer in his language, if he has an address that may get it. */
+  private async deliver(message: Claimed): Promise<void> {
+    const { id, accountId, channel, kind, about, texts, vi, en, token } = message;
+    const { services, transport, channels } = this.parts;
+    if (channel !== null && texts !== null) {
+      return channels.send(channel, { id: `message-${id}`, kind, about: about ?? "", texts });
+    }
+    if (accountId === null) return;
     const { publicUrl = "" } = services.customers.current;
     const owner = await services.customers.current.recipient(accountId);
     const canBeOff = isSwitchable(kind);
     if (!owner || (canBeOff && !owner.isEmailVerified)) return;
-    const { email, language } = owner;
+    const { language } = owner;
     const switchAt = canBeOff ? `${publicUrl}/dashboard/account` : undefined;
     const announced = language === "vi" ? vi : en;
     const mail =
       texts === null
         ? announcementText(announced ?? "", language, switchAt ?? publicUrl)
         : mailText(texts, language, switchAt);
-    await transport.send(email, mail, {
+    await transport.send(message.email ?? owner.email, mail, {
       id: `message-${id}`,
       unsubscribeAt: canBeOff ? `${publicUrl}/account/v1/unsubscribe/${id}/${token}` : undefined,
     });
-    counts.sent++;
   }
 
   private at(inMs: number): Date {

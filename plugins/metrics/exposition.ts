@@ -1,10 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { MICRO_VND_PER_VND, packageVersion, type Services } from "../../core/plugin/index.ts";
-import type { Standing } from "./ages.ts";
-import type { ClaimedRun } from "./claimed-run.ts";
 import { addGauges } from "./gauges.ts";
-import { addAges, addReconciliation } from "./last-read.ts";
-import type { Reconciled } from "./reconciliation.ts";
 import { calls, type Series, type Tally } from "./tally.ts";
 
 const BY_MODEL = ["endpoint", "model"] as const;
@@ -12,8 +8,6 @@ const BY_MODEL = ["endpoint", "model"] as const;
 /** Creates the registry of this process's metrics. Each scrape fills it from the tally. */
 export function createRegistry(
   tally: Tally,
-  reconciliation: ClaimedRun<Reconciled>,
-  ages: ClaimedRun<Standing>,
   services: Services,
   silentWorkers: () => number,
 ): Registry {
@@ -29,8 +23,6 @@ export function createRegistry(
   tally.attempts.addTo(registry);
   addSums(registry, tally);
   addGauges(registry, services);
-  addReconciliation(registry, reconciliation);
-  addAges(registry, ages, services);
   new Gauge({
     name: "tollgate_silent_workers",
     help: "Workers that have not reported in time; these numbers have their last report, if any.",

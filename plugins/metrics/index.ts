@@ -1,5 +1,6 @@
 import { type Plugin, type Services, v, whole } from "../../core/plugin/index.ts";
 import { agesOf } from "./ages.ts";
+import { provideAges, provideReconciliation } from "./last-read.ts";
 import { reconciliationOf } from "./reconciliation.ts";
 import type { Scrapes } from "./scrape.ts";
 import { SharedReading } from "./shared-reading.ts";
@@ -11,6 +12,7 @@ const SCRAPE_PAUSE_MS = 50;
 const TOPIC = "metrics";
 
 export const uses = ["operations"];
+export const provides = ["gauges"];
 
 export const options = v.strictObject({
   /** Seconds between reconciliations, by one process at a time; 0 = never. */
@@ -34,9 +36,7 @@ export default function metrics(
 
   /** Loads prom-client with the first scrape: it takes 6 MB. */
   function scrapes(): Promise<Scrapes> {
-    loading ??= import("./scrape.ts").then(
-      ({ Scrapes }) => new Scrapes(tally, reconciliation, ages, services),
-    );
+    loading ??= import("./scrape.ts").then(({ Scrapes }) => new Scrapes(tally, services));
     return loading;
   }
 
@@ -52,6 +52,8 @@ export default function metrics(
     migrations: new URL("../../../plugins/metrics/migrations/", import.meta.url),
 
     async start() {
+      provideReconciliation(services, reconciliation);
+      provideAges(services, ages);
       if (everySeconds > 0) reconciliation.start();
       ages.start();
       // The scrape may reach another worker, so this one reports its metrics.

@@ -1,36 +1,31 @@
-import { Gauge, type Registry } from "prom-client";
 import { MICRO_VND_PER_VND, type Services } from "../../core/plugin/index.ts";
 import type { Standing } from "./ages.ts";
 import type { ClaimedRun } from "./claimed-run.ts";
 import type { Reconciled } from "./reconciliation.ts";
 
 /**
- * Returns a function that adds a gauge of the last reading of all processes, so that workers differ only in when they
- * read. Such a gauge has no value before the first reading.
+ * Returns a function that provides a gauge of the last reading of all processes, so that workers differ only in when they read. Such
+ * a gauge has no value before the first reading: a gauge of 0 would say that the books agree.
  */
-function gaugesOf<Result>(registry: Registry, run: ClaimedRun<Result>) {
-  return (name: string, help: string, read: (result: Result, atMs: number) => number) =>
-    new Gauge({
+function gaugesOf<Result>({ gauges }: Services, run: ClaimedRun<Result>) {
+  return (name: string, help: string, read: (result: Result, atMs: number) => number) => {
+    gauges.provide({
       name,
       help,
-      registers: [registry],
-      aggregator: "max",
-      collect() {
-        this.remove();
-        const { last } = run;
-        const value = last && read(last.result, last.atMs);
+      value() {
+        const value = run.last && read(run.last.result, run.last.atMs);
         // A run of another version may lack it.
-        if (Number.isFinite(value)) this.set(Number(value));
+        return Number.isFinite(value) ? value : undefined;
       },
     });
+  };
 }
 
-/** Exposes nothing before the first reconciliation: a gauge of 0 would say that the books agree. */
-export function addReconciliation(
-  registry: Registry,
+export function provideReconciliation(
+  services: Services,
   reconciliation: ClaimedRun<Reconciled>,
 ): void {
-  const gauge = gaugesOf(registry, reconciliation);
+  const gauge = gaugesOf(services, reconciliation);
   gauge(
     "tollgate_drifting_wallets",
     "Wallets and purses with a drift at the last reconciliation.",
@@ -48,11 +43,10 @@ export function addReconciliation(
   );
 }
 
-/** Exposes nothing before the first reading. */
-export function addAges(registry: Registry, ages: ClaimedRun<Standing>, { clock }: Services): void {
-  const gauge = gaugesOf(registry, ages);
+export function provideAges(services: Services, ages: ClaimedRun<Standing>): void {
+  const gauge = gaugesOf(services, ages);
   const age = (sinceMs: number | undefined) =>
-    sinceMs === undefined ? 0 : Math.max(0, (clock.now() - sinceMs) / 1_000);
+    sinceMs === undefined ? 0 : Math.max(0, (services.clock.now() - sinceMs) / 1_000);
   gauge("tollgate_holds", "Holds of calls, in all processes.", (last) => last.holds);
   gauge("tollgate_oldest_hold_seconds", "Age of the oldest hold; 0 if there is none.", (last) =>
     age(last.oldestHoldMs),

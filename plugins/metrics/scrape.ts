@@ -1,9 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Services } from "../../core/plugin/index.ts";
-import type { Standing } from "./ages.ts";
-import type { ClaimedRun } from "./claimed-run.ts";
 import { createRegistry, registryOfPlugins } from "./exposition.ts";
-import type { Reconciled } from "./reconciliation.ts";
 import { type Metric, silentOf, sumText } from "./sum.ts";
 import type { Tally } from "./tally.ts";
 
@@ -14,15 +11,10 @@ export class Scrapes {
   private readonly registry: Registry;
   private silentWorkers = 0;
 
-  constructor(
-    tally: Tally,
-    reconciliation: ClaimedRun<Reconciled>,
-    ages: ClaimedRun<Standing>,
-    services: Services,
-  ) {
+  constructor(tally: Tally, services: Services) {
     this.tally = tally;
     this.services = services;
-    this.registry = createRegistry(tally, reconciliation, ages, services, () => this.silentWorkers);
+    this.registry = createRegistry(tally, services, () => this.silentWorkers);
   }
 
   get contentType(): string {

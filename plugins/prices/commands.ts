@@ -9,6 +9,11 @@ export const commands: readonly Command[] = [
     path: "/admin/v1/reload",
     options: [
       { name: "check", type: "flag", about: "show it, and change nothing" },
+      {
+        name: "announce",
+        type: "flag",
+        about: "mail the draft to customers who want changes of prices",
+      },
       { name: "reason", value: "TEXT" },
     ],
   },

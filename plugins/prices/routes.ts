@@ -24,6 +24,7 @@ const ID = "the id of a change";
 
 const wanted = mapping({
   check: v.optional(v.boolean("true or false"), false),
+  announce: v.optional(v.boolean("true or false"), false),
   reason: v.optional(line(500, REASON)),
 });
 const listed = mapping({ model: v.optional(text("the id of a model")) });
@@ -53,7 +54,7 @@ export function priceRoutes(
   services: Services,
   askOthers: (cause: Cause) => Promise<void>,
 ): OperatorRoute[] {
-  const { database, reloads } = services;
+  const { database, reloads, messages, clock } = services;
   return [
     {
       method: "POST",
@@ -78,12 +79,18 @@ export function priceRoutes(
           await askOthers(cause);
         }
         const draft = announcementOf(changes);
+        const isAnnounced = given.announce && !given.check && draft !== undefined;
+        const name = `prices-${new Date(clock.now()).toISOString().replaceAll(":", "-")}`;
+        const recipients = isAnnounced
+          ? await messages.current.announce({ name, kind: "prices", ...draft })
+          : undefined;
         return done({
           applied: !given.check,
           models: next.models,
           catalogue_version: next.catalogueVersion,
           needs_restart: restart,
           changes: changes.map(changeJson),
+          ...(isAnnounced && { announcement: name, recipients: recipients ?? 0 }),
           ...(draft && { announcement_vi: draft.vi, announcement_en: draft.en }),
         });
       },

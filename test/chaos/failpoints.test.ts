@@ -232,8 +232,8 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
       "restore.epochs",
       "restore.accepted",
     ];
-    // `topup` tests its own failpoints.
-    const all = FAILPOINTS.filter((point) => !/^(?:topup|approval|voucher)\./.test(point));
+    // Plugins test their own failpoints.
+    const all = FAILPOINTS.filter((point) => !/^(?:topup|approval|voucher|message)\./.test(point));
     t.strictSame([...DRIVEN, ...elsewhere].sort(), [...all].sort());
   });
 });

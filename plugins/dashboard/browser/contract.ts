@@ -26,6 +26,9 @@ export interface MessageSettings {
   readonly sends_mail: boolean;
   readonly kinds: readonly MessageKind[];
   readonly off: readonly MessageKind[];
+  /** Null: the default. */
+  readonly low_balance_vnd: string | null;
+  readonly default_low_balance_vnd: string;
 }
 
 export interface Session {

@@ -22,9 +22,15 @@ create table messages (
   id bigint generated always as identity primary key,
   -- What the message is about, so that one cause has one message.
   cause text not null unique,
-  -- The customer whom it is mailed to.
-  account_id uuid not null references accounts on delete cascade,
+  -- The customer whom it is mailed to; null for a message to operators.
+  account_id uuid references accounts on delete cascade,
+  -- An address that may have no account; null: that of the account.
+  email text,
+  -- A channel to operators: a mail address, `webhook` or `telegram`.
+  channel text,
   kind text not null,
+  -- Of a message to operators: what it is about, the same from beginning to end.
+  about text,
   -- {"vi": {"subject", "paragraphs"}, "en": …}; null for an announcement.
   texts json,
   announcement text references message_announcements,
@@ -39,7 +45,8 @@ create table messages (
   sent_at timestamptz,
   -- When it was given up.
   failed_at timestamptz,
-  check (num_nonnulls(texts, announcement) = 1)
+  check (num_nonnulls(texts, announcement) = 1),
+  check (num_nonnulls(account_id, channel) = 1)
 );
 
 -- The look at the ledger for messages about money: one gateway at a time.
@@ -55,6 +62,18 @@ insert into message_looks (due_at) values ('-infinity');
 -- Accounts whose owner got a mail about a low balance, until it is above the threshold again.
 create table message_lows (
   account_id uuid primary key references accounts on delete cascade
+);
+
+-- What needs a person, as gateways see it.
+create table message_troubles (
+  cause text primary key,
+  -- Its words in both languages, and its page.
+  trouble json not null,
+  began_at timestamptz not null,
+  -- When a gateway saw it last.
+  seen_at timestamptz not null,
+  -- When operators were told of it last; null: not yet.
+  told_at timestamptz
 );
 
 create index messages_due on messages (due_at, id) where sent_at is null and failed_at is null;

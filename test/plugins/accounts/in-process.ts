@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Gateway } from "../../../core/boot/gateway.ts";
 import { loadConfig } from "../../../core/config/load.ts";
 import type { Clock } from "../../../core/process/clock.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { createLog } from "../../../core/process/log.ts";
 import { MAIL_FROM } from "../../support/accounts.ts";
 import { testConfig, writeConfig } from "../../support/gateway-config.ts";
@@ -26,7 +27,11 @@ export interface GatewayInProcess {
   close(): Promise<void>;
 }
 
-export async function bootInProcess(simulatorPort = 1): Promise<GatewayInProcess> {
+/** `messages`: options of that plugin. */
+export async function bootInProcess(
+  simulatorPort = 1,
+  messages: JsonObject = {},
+): Promise<GatewayInProcess> {
   const mailServer = await startMailServer();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "gateway.yaml");
@@ -34,7 +39,7 @@ export async function bootInProcess(simulatorPort = 1): Promise<GatewayInProcess
   const database = await migratedDatabase();
   const ledger = database?.url;
   const around = { port: 0, data: folder, ledger, simulatorPort, adminToken: ADMIN_TOKEN };
-  writeConfig(file, testConfig({ plugins: { messages: { smtp } } }, around));
+  writeConfig(file, testConfig({ plugins: { messages: { smtp, ...messages } } }, around));
   if (!database) await copyEmptyLedger(folder);
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));

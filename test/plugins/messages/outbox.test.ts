@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { objectOf } from "../../../core/process/json.ts";
-import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
+import { type AccountsGateway, MAIL_FROM, startAccountsGateway } from "../../support/accounts.ts";
 import { type AdminTarget, admin } from "../../support/admin.ts";
+import { ArmedGateway } from "../../support/armed.ts";
 import { BrowserSession, ownAddress, PASSWORD, signedUp } from "../../support/browser-session.ts";
 import { startMailServer } from "../../support/mail-server.ts";
 import { until } from "../../support/until.ts";
@@ -48,6 +49,37 @@ t.test(
       [NEW_BROWSER],
     );
     t.match(later.mails[0]?.messageId, /^<message-\d+@tollgate\.test>$/);
+  },
+);
+
+t.test(
+  "a mail whose gateway is killed before it is marked as sent comes twice at most",
+  async (t) => {
+    const mailServer = await startMailServer();
+    const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
+    const armed = await ArmedGateway.start("message.sent", { plugins: { messages: { smtp } } });
+    const { gateway } = armed;
+    t.teardown(async () => {
+      await gateway.close();
+      await mailServer.stop();
+    });
+    const { email } = await signedUp(gateway, mailServer);
+    await signInElsewhere(gateway, email);
+    await armed.died();
+    await armed.startUnarmed();
+    const [waiting] = await messages(gateway);
+    t.match(waiting, { to: email, kind: "new-browser", attempts: 1 });
+    await admin(gateway, "POST", `/messages/${waiting?.["id"]}/retry`, {});
+    await until("nothing waits", async () => (await messages(gateway)).length === 0);
+    const [first, second, ...more] = (await mailServer.mailsTo(email)).filter(({ subject = "" }) =>
+      NEW_BROWSER.test(subject),
+    );
+    t.strictSame(more, []);
+    t.equal(first?.messageId, second?.messageId);
+    const [sent] = await messages(gateway, "sent");
+    t.match(sent, { id: waiting?.["id"], to: email });
+    const { body } = await admin(gateway, "GET", `/messages/${sent?.["id"]}`);
+    t.match(body["en"], /signed in to your account from a new browser:\n\n\S+, Browser\/9/);
   },
 );
 

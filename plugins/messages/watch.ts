@@ -1,0 +1,128 @@
+import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
+import type { Texts } from "./mail-text.ts";
+import type { Outbox } from "./outbox.ts";
+import { findTroubles, type Trouble } from "./troubles.ts";
+
+const LOOK_MS = 5_000;
+/** A trouble that is over sooner needs no person. */
+const NEW_SECONDS = 60;
+/** A trouble that no gateway has seen for so long is over: one that comes and goes is one. */
+const GONE_MS = 180_000;
+const HOUR_MS = 3_600_000;
+
+interface Row {
+  readonly cause: string;
+  readonly trouble: Trouble;
+  readonly began: Date;
+  readonly told: Date | null;
+  readonly isOver: boolean;
+}
+
+interface Watched {
+  readonly services: Services;
+  readonly outbox: Outbox;
+  /** The names of the channels. */
+  readonly to: readonly string[];
+  readonly consoleUrl: string;
+  readonly remindHours: number;
+}
+
+/**
+ * Writes operators what needs a person: when it begins, each day, and when it is over. Every gateway reports what it sees to one
+ * table, so a trouble that several see is one. Messages have a cause, so several gateways write one.
+ */
+export class Watch {
+  private readonly watched: Watched;
+  private readonly log: ThrottledLog;
+  private readonly task = new PeriodicTask(async () => {
+    await this.look().catch((error: unknown) => {
+      this.log.warn({ err: error }, "cannot record what needs a person; trying again in 5 s");
+    });
+    return LOOK_MS;
+  });
+
+  constructor(watched: Watched) {
+    this.watched = watched;
+    this.log = new ThrottledLog(watched.services.log);
+  }
+
+  start(): void {
+    this.task.start();
+  }
+
+  stop(): Promise<void> {
+    return this.task.stop();
+  }
+
+  private async look(): Promise<void> {
+    const { services } = this.watched;
+    const { database } = services;
+    const troubles = findTroubles(services).map((trouble) => ({ cause: trouble.cause, trouble }));
+    await database.query(
+      `insert into message_troubles as known (cause, trouble, began_at, seen_at)
+      select cause, trouble, $2, $2 from json_to_recordset($1::text::json) seen (cause text, trouble json)
+      on conflict (cause) do update
+        set trouble = excluded.trouble, seen_at = greatest(known.seen_at, excluded.seen_at)`,
+      [JSON.stringify(troubles), this.at(0)],
+    );
+    const rows = await database.query<Row>(
+      `select cause, trouble, began_at as began, told_at as told, seen_at < $1 as "isOver" from message_troubles
+      where seen_at < $1 or told_at < $2 or (told_at is null and seen_at - began_at >= interval '${NEW_SECONDS} seconds')
+      order by began_at limit 100`,
+      [this.at(-GONE_MS), this.at(-this.watched.remindHours * HOUR_MS)],
+    );
+    for (const row of rows) await (row.isOver ? this.end(row) : this.tell(row));
+  }
+
+  /** Writes that a trouble has begun, or lasts. */
+  private async tell({ cause, trouble, began, told }: Row): Promise<void> {
+    const kind = told === null ? "trouble" : "trouble-again";
+    await this.post(kind, trouble, began, `${kind} ${began.getTime()} ${told?.getTime() ?? ""}`);
+    await this.watched.services.database.query(
+      "update message_troubles set told_at = $2 where cause = $1 and told_at is not distinct from $3",
+      [cause, this.at(0), told],
+    );
+  }
+
+  private async end({ cause, trouble, began, told }: Row): Promise<void> {
+    if (told !== null) await this.post("trouble-over", trouble, began, `over ${began.getTime()}`);
+    await this.watched.services.database.query(
+      "delete from message_troubles where cause = $1 and began_at = $2 and seen_at < $3",
+      [cause, began, this.at(-GONE_MS)],
+    );
+  }
+
+  private async post(kind: string, trouble: Trouble, began: Date, when: string): Promise<void> {
+    const { outbox, to, consoleUrl } = this.watched;
+    const texts = textsOf(kind, trouble, began, `${consoleUrl}/console${trouble.path}`);
+    for (const address of to) {
+      const cause = `${trouble.cause} ${when} ${address}`;
+      await outbox.postTo(address, { cause, kind, about: trouble.cause, texts });
+    }
+  }
+
+  private at(inMs: number): Date {
+    return new Date(this.watched.services.clock.now() + inMs);
+  }
+}
+
+const HEADS = {
+  trouble: { vi: "Cần xử lý", en: "To do" },
+  "trouble-again": { vi: "Vẫn cần xử lý", en: "Still to do" },
+  "trouble-over": { vi: "Đã ổn", en: "Over" },
+};
+
+function textsOf(kind: string, trouble: Trouble, began: Date, link: string): Texts {
+  const head = HEADS[kind as keyof typeof HEADS];
+  const since = began.toISOString();
+  return {
+    vi: {
+      subject: `${head.vi}: ${trouble.vi}`,
+      paragraphs: [`${trouble.vi}. Bắt đầu lúc ${since}.`, link],
+    },
+    en: {
+      subject: `${head.en}: ${trouble.en}`,
+      paragraphs: [`${trouble.en}. It began at ${since}.`, link],
+    },
+  };
+}
