@@ -2,9 +2,10 @@
 export interface Moved {
   /** The id to go on after. */
   readonly through: bigint;
-  /** The accounts, with the balance of this instant. `isCharged`: for a call. */
+  /** The accounts, with the balance of this instant. `entry`: the id of the last row. `isCharged`: for a call. */
   readonly wallets: readonly {
     readonly accountId: string;
+    readonly entry: string;
     readonly isCharged: boolean;
     readonly balanceMicroVnd: number;
   }[];
@@ -17,7 +18,7 @@ export interface Moved {
   /** Top-ups, credits, vouchers and bonuses, oldest first. `entry`: the id of the row. */
   readonly topUps: readonly {
     readonly accountId: string;
-    readonly entry: bigint;
+    readonly entry: string;
     readonly amountMicroVnd: number;
     readonly balanceMicroVnd: number;
   }[];

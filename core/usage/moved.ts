@@ -10,9 +10,8 @@ const ROWS_MAX = 50_000;
 /** A look that comes later misses refusals. A client that is refused tries again. */
 const REFUSED_MS = 300_000;
 
-interface Row extends Omit<Moved, "through" | "topUps"> {
+interface Row extends Omit<Moved, "through"> {
   readonly through: string;
-  readonly topUps: readonly (Omit<Moved["topUps"][number], "entry"> & { readonly entry: string })[];
 }
 
 export async function movedAfter(
@@ -33,7 +32,7 @@ export async function movedAfter(
       where id > $1 order by id limit ${ROWS_MAX}
     ),
     of_account as (
-      select account_id as "accountId", bool_or(kind = 'charge') as "isCharged" from row group by 1
+      select account_id as "accountId", max(id) as entry, bool_or(kind = 'charge') as "isCharged" from row group by 1
     ),
     named as (
       select distinct account_id, name from row cross join json_array_elements_text(purses) purse (name)
@@ -42,7 +41,7 @@ export async function movedAfter(
       (select coalesce(min(id) filter (where at >= $2) - 1, max(id), $1)::text from row) as through,
       (
         select coalesce(json_agg(json_build_object(
-          'accountId', "accountId", 'isCharged', "isCharged", 'balanceMicroVnd', balance
+          'accountId', "accountId", 'entry', entry::text, 'isCharged', "isCharged", 'balanceMicroVnd', balance
         )), '[]') from of_account join wallets on account_id = "accountId"
       ) as wallets,
       (
@@ -67,6 +66,5 @@ export async function movedAfter(
     ],
   );
   if (!found) throw new Error("the ledger did not say what has moved");
-  const topUps = found.topUps.map((one) => ({ ...one, entry: BigInt(one.entry) }));
-  return { ...found, through: BigInt(found.through), topUps };
+  return { ...found, through: BigInt(found.through) };
 }

@@ -20,6 +20,7 @@ type Moved = Awaited<ReturnType<Services["usage"]["moved"]>>;
 
 interface LowWallet {
   readonly accountId: string;
+  readonly entry: string;
   readonly balance: number;
   readonly low: number;
 }
@@ -82,12 +83,12 @@ export class MoneyMessages {
   }
 
   /** One mail until the balance is above the threshold again. After a crash between its two steps, there is a second one. */
-  private async writeLows({ wallets, through }: Moved): Promise<void> {
+  private async writeLows({ wallets }: Moved): Promise<void> {
     const { database } = this.services;
     const list = JSON.stringify(wallets);
     const given = `given as (
-      select "accountId" as account_id, "isCharged", "balanceMicroVnd" as balance, coalesce(low_balance, $2) as low
-      from json_to_recordset($1::text::json) moved ("accountId" uuid, "isCharged" boolean, "balanceMicroVnd" bigint)
+      select "accountId" as account_id, entry, "isCharged", "balanceMicroVnd" as balance, coalesce(low_balance, $2) as low
+      from json_to_recordset($1::text::json) moved ("accountId" uuid, entry text, "isCharged" boolean, "balanceMicroVnd" bigint)
       left join message_settings on account_id = "accountId"
     )`;
     const lows = await database.query<LowWallet>(
@@ -96,13 +97,13 @@ export class MoneyMessages {
         delete from message_lows using given
         where message_lows.account_id = given.account_id and balance >= low
       )
-      select account_id as "accountId", balance::float8 as balance, low::float8 as low from given
+      select account_id as "accountId", entry, balance::float8 as balance, low::float8 as low from given
       where "isCharged" and balance < low and account_id not in (select account_id from message_lows)`,
       [list, this.lowMicroVnd],
     );
-    for (const { accountId, balance, low } of lows) {
+    for (const { accountId, entry, balance, low } of lows) {
       const texts = lowBalanceTexts(balance, low, this.url);
-      const cause = `low-balance ${accountId} ${through}`;
+      const cause = `low-balance ${accountId} ${entry}`;
       await this.outbox.post({ accountId, cause, kind: "low-balance", texts });
       await database.query(
         "insert into message_lows (account_id) values ($1) on conflict do nothing",
