@@ -13,7 +13,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
     "refused",
     "second-factor",
     "announce",
-    "messages",
+    "message",
   ],
   money: [
     "wallets and charges",
