@@ -51,7 +51,7 @@ const operators = mapping({
   ),
   /** The address at which operators open the console, for links. Default: the listening address. */
   console_url: v.optional(url(["https?"], ADDRESS)),
-  /** What still needs a person is written again after this time. */
+  /** A trouble that lasts is written again after this time. */
   remind_hours: v.optional(whole(1, 720), 24),
 });
 

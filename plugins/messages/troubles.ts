@@ -1,6 +1,6 @@
 import type { Services } from "../../core/plugin/index.ts";
 
-/** What needs a person. */
+/** A state that needs a person. */
 export interface Trouble {
   /** The same as long as it lasts, at every gateway. */
   readonly cause: string;
