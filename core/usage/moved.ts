@@ -17,6 +17,7 @@ interface Row extends Omit<Moved, "through"> {
 export async function movedAfter(
   database: Pick<Database, "query">,
   after: bigint | undefined,
+  belowMicroVnd: number,
 ): Promise<Moved> {
   const [newest] =
     after === undefined
@@ -32,7 +33,8 @@ export async function movedAfter(
       where id > $1 order by id limit ${ROWS_MAX}
     ),
     of_account as (
-      select account_id as "accountId", max(id) as entry, bool_or(kind = 'charge') as "isCharged" from row group by 1
+      select account_id as "accountId", max(id) as entry, bool_or(kind = 'charge') as "isCharged",
+        bool_or(amount > 0) as is_raised from row group by 1
     ),
     named as (
       select distinct account_id, name from row cross join json_array_elements_text(purses) purse (name)
@@ -43,6 +45,7 @@ export async function movedAfter(
         select coalesce(json_agg(json_build_object(
           'accountId', "accountId", 'entry', entry::text, 'isCharged', "isCharged", 'balanceMicroVnd', balance
         )), '[]') from of_account join wallets on account_id = "accountId"
+        where is_raised or balance < $5
       ) as wallets,
       (
         select coalesce(json_agg(json_build_object(
@@ -63,6 +66,7 @@ export async function movedAfter(
       new Date(completeMs),
       dayOf(new Date(completeMs - REFUSED_MS)),
       new Date(completeMs - REFUSED_MS),
+      belowMicroVnd,
     ],
   );
   if (!found) throw new Error("the ledger did not say what has moved");

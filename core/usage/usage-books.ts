@@ -100,8 +100,10 @@ export function usageBooksOf(database: PluginDatabase) {
     /**
      * Returns what the ledger rows after an id have moved, for messages about it: of at most 50,000 rows. Begin without an id:
      * then it starts at the end. Rows of about the last 30 s come again, so that none of a slow transaction is missed.
+     * `wallets` lacks accounts that were only charged and still have `belowMicroVnd`.
      */
-    moved: (after: bigint | undefined) => movedAfter(database, after),
+    moved: (after: bigint | undefined, belowMicroVnd: number) =>
+      movedAfter(database, after, belowMicroVnd),
   };
 }
 

@@ -65,7 +65,11 @@ export class MoneyMessages {
       [this.at(0), this.at(LEASE_MS)],
     );
     if (claimed === undefined) return;
-    const moved = await usage.moved(claimed.through ?? undefined);
+    const [highest] = await database.query<{ low: number }>(
+      "select greatest(max(low_balance), $1)::float8 as low from message_settings",
+      [this.lowMicroVnd],
+    );
+    const moved = await usage.moved(claimed.through ?? undefined, highest?.low ?? 0);
     await this.writeLows(moved);
     await this.writeBudgets(moved);
     await this.writeTopUps(moved);

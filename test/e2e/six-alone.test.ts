@@ -34,6 +34,7 @@ const OTHERS = [
   "vouchers",
   "topup",
   "accounts",
+  "messages",
   "maintenance",
   "metrics",
   "switches",

@@ -37,7 +37,7 @@ function switches({ kinds, off }: MessageSettings): HTMLElement {
     });
     return el("label", { class: "tick" }, input, el("span", {}, t(`messages.${kind}`)));
   };
-  return el("div", { class: "stack" }, kinds.map(tick));
+  return el("div", {}, kinds.map(tick));
 }
 
 /** The balance below which a mail comes. */
