@@ -103,6 +103,7 @@ t.test("vouchers and bonuses in a browser", async (t) => {
     t.test(`an operator makes and cancels codes, at ${viewport.width}`, async (t) => {
       const { page, complaints } = await stage.visitor({ viewport, locale: "en" });
       await page.goto(`${stage.url}/console/money`);
+      await page.locator("main button.quiet", { hasText: "token" }).click();
       await page.fill("input[type=password]", stage.gateway.adminToken);
       await page.click("button[type=submit]");
       await page.getByRole("button", { name: "Make codes" }).click();
