@@ -141,7 +141,10 @@ t.test("the sums of a report", async (t) => {
     );
     const { owed, ...money } = await reports.money("2025-01-01", TODAY);
     t.equal(owed, now?.balance);
-    const none = { transfer: 0n, taken_back: 0n, refund: 0n, adjustment: 0n };
+    const none = {
+      ...{ transfer: 0n, taken_back: 0n, refund: 0n, adjustment: 0n },
+      ...{ bonus: 0n, voucher: 0n, owedGifts: 0n, giftsSpent: 0n },
+    };
     t.strictSame(money, { ...none, credit: 4n * CREDIT });
     const before = await reports.money("2020-01-01", "2020-12-31");
     t.strictSame(before, { ...none, credit: 0n, owed: 0n });
