@@ -71,7 +71,7 @@ export const pages: readonly Route<Text>[] = [
     path: "/books",
     title: "nav.books",
     access: "session",
-    icon: "check",
+    icon: "books",
     reads: [],
     load: () => import("./pages/books.ts"),
   },
