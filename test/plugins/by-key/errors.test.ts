@@ -22,7 +22,7 @@ const NOT_OF_CALLS = new Set([
   "plugins/maintenance/routes.ts",
   "plugins/switches/routes.ts",
 ]);
-/** Sent to operators alone, by the file that also answers callers. */
+/** Sent to operators alone, by the file that also refuses callers. */
 const OPERATORS_CODE = / (?:proof_required|role_forbids)$/;
 
 /** Returns the text of a call's arguments, from after its opening bracket. */
