@@ -2,7 +2,7 @@ import type { Database } from "../database/database.ts";
 
 /** An operator's request, as the audit trail records it. */
 interface NewAction {
-  /** Identifies the token: the first characters of its SHA-256. */
+  /** A person's e-mail address, or the name of a token; of the shared token the first characters of its SHA-256. */
   readonly operator: string;
   readonly remoteAddress: string;
   /** Method and route, `POST /admin/v1/accounts/:account/suspend`. */
@@ -23,6 +23,7 @@ interface ActionQuery {
   readonly limit: number;
   readonly before?: bigint | undefined;
   readonly accountId?: string | undefined;
+  readonly operator?: string | undefined;
 }
 
 export type OperatorActions = Pick<AuditTrail, "begin" | "end" | "list">;
@@ -56,14 +57,15 @@ export class AuditTrail {
   }
 
   /** Returns actions, newest first. */
-  async list({ limit, before, accountId }: ActionQuery): Promise<OperatorAction[]> {
+  async list({ limit, before, accountId, operator }: ActionQuery): Promise<OperatorAction[]> {
     const rows = await this.database.query<OperatorAction & { details: string }>(
       `select id, at, operator, remote_address as "remoteAddress", action, account_id as "accountId",
         details, status
       from operator_actions
       where ($2::bigint is null or id < $2) and ($3::uuid is null or account_id = $3)
+        and ($4::text is null or operator = $4)
       order by id desc limit $1`,
-      [limit, before ?? null, accountId ?? null],
+      [limit, before ?? null, accountId ?? null, operator ?? null],
     );
     return rows.map((row) => ({ ...row, details: JSON.parse(row.details) }));
   }

@@ -6,9 +6,10 @@ import {
   type Services,
 } from "../../core/plugin/index.ts";
 import { actionPage } from "./input.ts";
+import { sentenceOf } from "./sentences.ts";
 
-/** Route that lists the audit trail, newest first. */
-export function actionRoutes({ operatorActions }: Services): OperatorRoute[] {
+/** Route that lists the audit trail, newest first, each action with a sentence. */
+export function actionRoutes({ accounts, operatorActions }: Services): OperatorRoute[] {
   return [
     {
       method: "GET",
@@ -16,20 +17,24 @@ export function actionRoutes({ operatorActions }: Services): OperatorRoute[] {
       async handle({ query }) {
         const page = readQuery(actionPage, query);
         if (isRefusal(page)) return page;
-        const { limit, before, account } = page;
-        const actions = await operatorActions.list({ limit, before, accountId: account });
+        const { account, language, ...rest } = page;
+        const actions = await operatorActions.list({ ...rest, accountId: account });
+        const emails = await accounts.emails(actions.flatMap(({ accountId }) => accountId ?? []));
         return done(
           actions.map(({ id, at, operator, remoteAddress, action, accountId, details, status }) => {
-            const { reason = null, ...rest } = details;
+            const { reason = null, ...sent } = details;
+            const email = accountId === null ? undefined : (emails.get(accountId) ?? accountId);
+            const told = { operator, action, account: email, details, status };
             return {
               id: String(id),
               at: at.toISOString(),
               operator,
+              sentence: sentenceOf(told, language),
               remote_address: remoteAddress,
               action,
               account_id: accountId,
               reason,
-              details: rest,
+              details: sent,
               status,
             };
           }),

@@ -6,6 +6,7 @@ import {
   line,
   mapping,
   matching,
+  oneOf,
   ownReferences,
   parseVnd,
   v,
@@ -74,6 +75,8 @@ export const keyChange = mapping({ ...keyLimits.fields, reason: maybeReason });
 
 export const actionPage = mapping({
   account: accountId,
+  operator: v.optional(line(254, "a person's address, or the name of a token")),
+  language: v.optional(oneOf(["en", "vi"]), "en"),
   before: v.optional(
     v.pipe(
       matching(/^\d{1,18}$/, ACTION),

@@ -131,7 +131,7 @@ $$;
 create table operator_actions (
   id bigint generated always as identity primary key,
   at timestamptz not null default now(),
-  -- The first characters of the SHA-256 of the token that was used.
+  -- A person's e-mail address, or the name of a token; of the shared token the first characters of its SHA-256.
   operator text not null,
   remote_address text not null,
   action text not null,
@@ -141,6 +141,7 @@ create table operator_actions (
   status smallint
 );
 
+create index operator_actions_operator on operator_actions (operator, id);
 create index operator_actions_account on operator_actions (account_id, id) where account_id is not null;
 
 create function only_complete_action() returns trigger language plpgsql as $$

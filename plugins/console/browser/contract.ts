@@ -284,6 +284,7 @@ export interface Action {
   readonly id: string;
   readonly at: string;
   readonly operator: string;
+  readonly sentence: string;
   readonly remote_address: string;
   readonly action: string;
   readonly account_id: string | null;

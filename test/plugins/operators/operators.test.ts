@@ -236,6 +236,17 @@ t.test("operators", async (t) => {
     const approvals = (await admin(owner.session, "GET", "/approvals?limit=1")).body["list"];
     t.match(approvals, [{ id, state: "done", decided_by: owner.email }]);
     t.equal((await wallet(gateway, accountId)).balance, "12000000");
+    const said = async ({ email }: TestOperator) => {
+      const asked = `/actions?operator=${encodeURIComponent(email)}&account=${accountId}&language=vi`;
+      const { list } = (await admin(owner.session, "GET", asked)).body;
+      return (list as { sentence: string }[]).map(({ sentence }) => sentence);
+    };
+    const credited = "cộng 7.000.000 đ cho";
+    t.match((await said(owner)).join(), `${owner.email} ${credited}`);
+    t.match(
+      (await said(finance)).join(),
+      new RegExp(`^${finance.email} ${credited}.*bị từ chối`, "m"),
+    );
     t.match(await admin(finance.session, "POST", path, body), {
       status: 200,
       body: { applied: false },

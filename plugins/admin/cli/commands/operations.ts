@@ -19,9 +19,19 @@ export const operationCommands: readonly Command[] = [
   {
     words: "actions",
     required: [],
-    optional: ["account", "limit"],
-    about: "list what operators have changed, newest first",
-    run: (client, { account, limit }) =>
-      list(client, "/actions", { account }, limit, (last) => ({ before: String(last["id"]) })),
+    optional: ["account", "operator", "language", "limit"],
+    options: {
+      operator: {
+        value: "NAME",
+        about: "who did it: an address or a token",
+        example: "lan@shop.vn",
+      },
+      language: { value: "en|vi", about: "of the sentences", example: "vi" },
+    },
+    about: "list what operators have changed, newest first, each in a sentence",
+    run: (client, { account, operator, language, limit }) =>
+      list(client, "/actions", { account, operator, language }, limit, (last) => ({
+        before: String(last["id"]),
+      })),
   },
 ];

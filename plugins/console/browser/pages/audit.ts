@@ -17,10 +17,13 @@ export function render({ root, signal }: PageContext): void {
   const { element } = list<Action>({
     title: t("nav.audit"),
     signal,
-    filters: [{ name: "account", label: t("calls.account") }],
+    filters: [
+      { name: "operator", label: t("audit.operator") },
+      { name: "account", label: t("calls.account") },
+    ],
     columns: [
       { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
-      { title: t("audit.what"), cell: sentence },
+      { title: t("audit.what"), cell: (action) => action.sentence ?? sentence(action) },
       {
         title: t("money.owner"),
         cell: ({ account_id }) =>
@@ -44,7 +47,10 @@ export function render({ root, signal }: PageContext): void {
     async load({ account = "", ...filters }, limit, next) {
       const id = await findAccount(account);
       if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
-      const rows = await get<Action[]>("/actions", { ...filters, account: id, limit, ...next });
+      const rows = await get<Action[]>("/actions", {
+        ...{ ...filters, account: id, limit, ...next },
+        language: document.documentElement.lang,
+      });
       const last = rows.at(-1);
       return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
     },

@@ -1,0 +1,148 @@
+export type Language = "en" | "vi";
+
+/** An action as the audit trail has it. */
+interface Told {
+  readonly operator: string;
+  /** Method and route. */
+  readonly action: string;
+  /** The address of the account; undefined if the action is of none. */
+  readonly account: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly status: number | null;
+}
+
+/**
+ * The deeds of operators, by the route without its prefix and parameters. `{name}` is a field of the request, and
+ * `[…]` is left out if its field is missing.
+ */
+const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
+  "POST accounts": { en: "created the account {email}", vi: "tạo tài khoản {email}" },
+  "POST accounts/credits": {
+    en: "credited {account} {amount_vnd} đ",
+    vi: "cộng {amount_vnd} đ cho {account}",
+  },
+  "POST accounts/adjustments": {
+    en: "adjusted the wallet of {account} by {amount_vnd} đ",
+    vi: "điều chỉnh ví của {account} {amount_vnd} đ",
+  },
+  "POST accounts/discount": {
+    en: "set the discount of {account} to {discount_bps} %",
+    vi: "đặt chiết khấu của {account} thành {discount_bps} %",
+  },
+  "POST accounts/suspend": { en: "suspended {account}", vi: "tạm khóa {account}" },
+  "POST accounts/resume": { en: "opened {account} again", vi: "mở lại {account}" },
+  "POST accounts/close": { en: "closed {account}", vi: "đóng tài khoản {account}" },
+  "POST accounts/email": {
+    en: "changed the address of {account} to {to}",
+    vi: "đổi địa chỉ của {account} thành {to}",
+  },
+  "POST accounts/welcome": {
+    en: "mailed {account} a link to set a password",
+    vi: "gửi {account} liên kết đặt mật khẩu",
+  },
+  "POST accounts/second-factor/off": {
+    en: "switched off the second factor of {account}",
+    vi: "tắt xác thực hai bước của {account}",
+  },
+  "POST accounts/keys": {
+    en: "created the key {name} of {account}",
+    vi: "tạo khóa {name} của {account}",
+  },
+  "POST keys/limit": { en: "limited the key {key}", vi: "giới hạn khóa {key}" },
+  "POST keys/limits": { en: "limited the key {key}", vi: "giới hạn khóa {key}" },
+  "POST keys/revoke": { en: "revoked the key {key}", vi: "thu hồi khóa {key}" },
+  "POST refunds": {
+    en: "refunded[ {amount_vnd} đ of][ the call {call}][ the top-up {top_up}]",
+    vi: "hoàn[ {amount_vnd} đ của][ lượt gọi {call}][ lần nạp {top_up}]",
+  },
+  "POST transfers/assign": {
+    en: "assigned the transfer {transfer} to {account}[ order {order}]",
+    vi: "gán giao dịch {transfer} cho {account}[ đơn {order}]",
+  },
+  "POST transfers/reverse": {
+    en: "took the transfer {transfer} back",
+    vi: "thu hồi giao dịch {transfer}",
+  },
+  "POST transfers/ignore": {
+    en: "ignored the transfer {transfer}",
+    vi: "bỏ qua giao dịch {transfer}",
+  },
+  "POST transfers/import": { en: "imported a bank statement", vi: "nhập sao kê ngân hàng" },
+  "POST upstreams/switch": {
+    en: "switched the provider {name}[ for {model}][ key {key}]: off {off}",
+    vi: "chuyển nhà cung cấp {name}[ cho {model}][ khóa {key}]: tắt {off}",
+  },
+  "POST upstreams/try": { en: "tried the provider {name}", vi: "gọi thử nhà cung cấp {name}" },
+  "POST maintenance": {
+    en: "switched maintenance: on {enabled}",
+    vi: "chuyển chế độ bảo trì: bật {enabled}",
+  },
+  "POST quarantine/retry": { en: "committed the call {call} again", vi: "ghi lại lượt gọi {call}" },
+  "POST reload": { en: "reloaded the config", vi: "nạp lại cấu hình" },
+  "POST restore": { en: "accepted a restored ledger", vi: "chấp nhận sổ cái đã khôi phục" },
+  "POST announcements": { en: "announced {name}", vi: "gửi thông báo {name}" },
+  "POST invitations": { en: "made an invitation[ {note}]", vi: "tạo mã mời[ {note}]" },
+  "POST operators": { en: "invited {email} as {role}", vi: "mời {email} với vai trò {role}" },
+  "POST operators/role": {
+    en: "gave {operator} the role {role}",
+    vi: "đặt vai trò {role} cho {operator}",
+  },
+  "POST operators/reset": {
+    en: "reset the access of {operator}",
+    vi: "đặt lại quyền của {operator}",
+  },
+  "POST operators/remove": { en: "removed {operator}", vi: "xóa {operator}" },
+  "POST tokens": {
+    en: "created the token {name} with the role {role}",
+    vi: "tạo token {name} với vai trò {role}",
+  },
+  "POST tokens/revoke": { en: "revoked the token {name}", vi: "thu hồi token {name}" },
+  "POST approvals/approve": { en: "approved {approval}", vi: "duyệt {approval}" },
+  "POST approvals/refuse": { en: "refused {approval}", vi: "từ chối {approval}" },
+};
+
+const WORDS = {
+  en: {
+    token: "The admin token",
+    reference: ", reference ",
+    reason: ", because ",
+    unknown: "; the result is not known",
+    refused: "; it was refused",
+  },
+  vi: {
+    token: "Token quản trị",
+    reference: ", mã ",
+    reason: ", vì ",
+    unknown: "; chưa rõ kết quả",
+    refused: "; bị từ chối",
+  },
+} as const;
+
+/** Returns a sentence such as "Lan credited minh@… 200,000 đ, reference X, because …". */
+export function sentenceOf(told: Told, language: Language): string {
+  const { operator, action, account, details, status } = told;
+  const words = WORDS[language];
+  const who = /^[0-9a-f]{12}$/.test(operator) ? `${words.token} ${operator}` : operator;
+  const route = action.replace(/ \/admin\/v1\//, " ").replace(/\/:\w+/g, "");
+  const form = DONE[route]?.[language] ?? action;
+  const fields: Record<string, unknown> = { ...details, ...(account !== undefined && { account }) };
+  const said = form
+    .replace(/\[([^\]]*\{(\w+)\}[^\]]*)\]/g, (_, part: string, name: string) =>
+      fields[name] == null ? "" : part,
+    )
+    .replace(/\{(\w+)\}/g, (_, name: string) => textOf(name, fields[name], language));
+  const more = (["reference", "reason"] as const).map((name) =>
+    fields[name] == null || fields[name] === "" ? "" : words[name] + String(fields[name]),
+  );
+  const end = status === null ? words.unknown : status >= 400 ? `${words.refused} (${status})` : "";
+  return `${who} ${said}${more.join("")}${end}`;
+}
+
+function textOf(name: string, value: unknown, language: Language): string {
+  if (value == null) return "–";
+  if (name === "discount_bps") return String(Number(value) / 100);
+  if (!name.endsWith("_vnd")) return String(value);
+  const [whole = "", part] = String(value).split(".");
+  const grouped = whole.replace(/\B(?=(?:\d{3})+$)/g, language === "vi" ? "." : ",");
+  return part === undefined ? grouped : `${grouped}${language === "vi" ? "," : "."}${part}`;
+}

@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import t from "tap";
+import { sentenceOf } from "../../../plugins/admin/sentences.ts";
+import { INVENTORY } from "../../inventory/inventory.ts";
+
+const LAN = { operator: "lan@shop.vn", account: "minh@example.com", status: 200 };
+const CREDIT = {
+  ...LAN,
+  action: "POST /admin/v1/accounts/:account/credits",
+  details: { account: "01a2", amount_vnd: "200000.5", reference: "T-1", reason: "a refund" },
+};
+const REFUND = { ...LAN, account: undefined, action: "POST /admin/v1/refunds" };
+
+t.test("the audit trail says in sentences who did what", async (t) => {
+  const CASES = [
+    [CREDIT, "lan@shop.vn credited minh@example.com 200,000.5 đ, reference T-1, because a refund"],
+    [
+      { ...CREDIT, operator: "7771d1f44014", status: 409 },
+      "The admin token 7771d1f44014 credited minh@example.com 200,000.5 đ, reference T-1, because a refund; it was refused (409)",
+    ],
+    [
+      { ...REFUND, details: { call: "01b3" }, status: null },
+      "lan@shop.vn refunded the call 01b3; the result is not known",
+    ],
+    [
+      { ...REFUND, details: { top_up: "transfer:5", amount_vnd: 1500 } },
+      "lan@shop.vn refunded 1,500 đ of the top-up transfer:5",
+    ],
+    [
+      {
+        ...LAN,
+        action: "POST /admin/v1/accounts/:account/discount",
+        details: { discount_bps: 150 },
+      },
+      "lan@shop.vn set the discount of minh@example.com to 1.5 %",
+    ],
+    [
+      { ...LAN, action: "POST /admin/v1/plugins/:plugin/act", details: {} },
+      "lan@shop.vn POST /admin/v1/plugins/:plugin/act",
+    ],
+    [
+      { ...CREDIT, details: { amount_vnd: "5", reason: "{account} [x {amount_vnd}]" } },
+      "lan@shop.vn credited minh@example.com 5 đ, because {account} [x {amount_vnd}]",
+    ],
+  ] as const;
+  for (const [told, expected] of CASES) t.equal(sentenceOf(told, "en"), expected);
+  t.equal(
+    sentenceOf(CREDIT, "vi"),
+    "lan@shop.vn cộng 200.000,5 đ cho minh@example.com, mã T-1, vì a refund",
+  );
+});
+
+t.test("most changes have a sentence of their own", async (t) => {
+  const lines = readFileSync(INVENTORY, "utf8").matchAll(
+    /^route (\S+) (POST|DELETE) operator \w+$/gm,
+  );
+  const without = Array.from(lines, ([, path, method]) => `${method} ${path}`).filter((action) =>
+    sentenceOf({ ...LAN, action, details: {} }, "vi").includes(action),
+  );
+  t.ok(without.length < 20, without.join("\n"));
+  t.notOk(without.some((action) => /credits|refunds|operators|keys|transfers/.test(action)));
+});
