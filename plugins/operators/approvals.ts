@@ -21,6 +21,8 @@ const VALID_MS = 7 * DAY_MS;
 const PENDING_MAX = 1_000;
 /** An approved request is carried out by the process that approved it; after this time by any. */
 const STUCK_MS = 5_000;
+/** "Precondition required": the audit trail tells it from a refusal. */
+const WAITS = 428;
 /** Replies that say nothing about the movement, such as that this process stops. */
 const TRY_AGAIN = [401, 403, 429];
 
@@ -105,7 +107,7 @@ export class Approvals {
     const message =
       `More than ${bound} đ needs a second person. Nothing has changed yet: it waits as approval ${proposed.id}, ` +
       "for another operator with the right. `approval list` lists what waits.";
-    return refuse.conflict(message, { code: "approval_needed" });
+    return refuse.as(WAITS, "invalid_request_error", message, { code: "approval_needed" });
   }
 
   list(state: State | undefined, limit: number, before: string | undefined): Promise<Approval[]> {
