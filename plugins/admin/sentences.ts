@@ -101,12 +101,16 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   "POST approvals/refuse": { en: "refused {approval}", vi: "từ chối {approval}" },
 };
 
+/** The status of a movement that needs a second person. */
+const WAITS = 428;
+
 const WORDS = {
   en: {
     token: "The admin token",
     reference: ", reference ",
     reason: ", because ",
     unknown: "; the result is not known",
+    waits: "; it waits for a second person",
     refused: "; it was refused",
   },
   vi: {
@@ -114,6 +118,7 @@ const WORDS = {
     reference: ", mã ",
     reason: ", vì ",
     unknown: "; chưa rõ kết quả",
+    waits: "; chờ người thứ hai",
     refused: "; bị từ chối",
   },
 } as const;
@@ -134,8 +139,13 @@ export function sentenceOf(told: Told, language: Language): string {
   const more = (["reference", "reason"] as const).map((name) =>
     fields[name] == null || fields[name] === "" ? "" : words[name] + String(fields[name]),
   );
-  const end = status === null ? words.unknown : status >= 400 ? `${words.refused} (${status})` : "";
-  return `${who} ${said}${more.join("")}${end}`;
+  return `${who} ${said}${more.join("")}${endOf(status, words)}`;
+}
+
+function endOf(status: number | null, words: (typeof WORDS)[Language]): string {
+  if (status === null) return words.unknown;
+  if (status === WAITS) return words.waits;
+  return status >= 400 ? `${words.refused} (${status})` : "";
 }
 
 function textOf(name: string, value: unknown, language: Language): string {

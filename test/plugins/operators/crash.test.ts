@@ -17,7 +17,7 @@ for (const point of ["approval.approved", "credit.committed"] as const) {
     const { accountId } = await createCustomer(gateway);
     const path = `/accounts/${accountId}/credits`;
     const body = { amount_vnd: "9000000", reference: "large", reason: "a contract" };
-    t.equal((await admin(gateway, "POST", path, body)).status, 409);
+    t.equal((await admin(gateway, "POST", path, body)).status, 428);
     const waiting = async () =>
       ((await admin(session, "GET", "/approvals")).body["list"] as Record<string, string>[])[0];
     const { id } = (await waiting()) ?? {};
