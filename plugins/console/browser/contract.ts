@@ -284,7 +284,8 @@ export interface Action {
   readonly id: string;
   readonly at: string;
   readonly operator: string;
-  readonly sentence: string;
+  /** In the language that was asked for. */
+  readonly sentence?: string;
   readonly remote_address: string;
   readonly action: string;
   readonly account_id: string | null;
