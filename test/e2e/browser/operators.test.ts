@@ -202,7 +202,7 @@ t.test("operators in the console", async (t) => {
         t.strictSame(await findings(visitor), [], "sign-in");
         await picture(visitor, `sign-in-${locale}`);
         const { page } = await signedIn("owner", { viewport, locale });
-        for (const path of ["/operators", "/approvals?state="]) {
+        for (const path of ["/operators", "/approvals?state=", "/audit"]) {
           await open(page, path);
           t.strictSame(await findings(page), [], path);
           t.strictSame(await sticksOut(page), [], path);
