@@ -1,4 +1,4 @@
-export type Language = "en" | "vi";
+type Language = "en" | "vi";
 
 /** An action as the audit trail has it. */
 interface Told {
