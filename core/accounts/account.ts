@@ -36,6 +36,7 @@ export interface NewKey {
   /** The key's text, encrypted for its owner; null if no plugin seals keys. */
   readonly sealed: SealedKey | null;
   readonly limits: KeyLimitsChange;
+  readonly memberId: string | undefined;
 }
 
 /** An encrypted key, and the name of the master key that decrypts it. */
@@ -54,6 +55,8 @@ export interface SealedKeyRecord extends SealedKey {
 export interface AccountKey {
   readonly id: string;
   readonly accountId: string;
+  /** The member of a team who uses it; null if the owner of the account does. */
+  readonly memberId: string | null;
   readonly name: string;
   readonly prefix: string;
   readonly status: "active" | "revoked";
@@ -72,6 +75,8 @@ export type NewAccountResult = "created" | "email_taken";
 export interface KeyRecord {
   readonly id: string;
   readonly accountId: string;
+  /** The member of a team who uses it; null if the owner of the account does. */
+  readonly memberId: string | null;
   readonly name: string;
   /** SHA-256 of the key, in hexadecimal. */
   readonly hash: string;
@@ -91,7 +96,13 @@ export interface KeyRecord {
   readonly creditVersion: number;
 }
 
-/** A key, and the discounts that plugins grant to its account, of the same reading. */
+/**
+ * Returns the limits of a member of a team, which hold for all keys that he uses; undefined if he is in none any more, and
+ * then his keys serve no calls.
+ */
+export type MemberLimits = (memberId: string) => Promise<KeyLimitsJson | undefined>;
+
+/** A key, with the limits of its member and the discounts that plugins grant to its account, of the same reading. */
 export interface CallerKey extends KeyRecord {
   readonly discounts: readonly Discount[];
 }

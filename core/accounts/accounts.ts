@@ -16,11 +16,12 @@ import {
   KeyLimits,
   type KeyLimitsChange,
   type KeyLimitsJson,
+  type Limited,
 } from "./key-limits.ts";
 
 const ACCOUNT = `
   select id, email, status, discount_bps as "discountBps", created_at as "createdAt" from accounts`;
-const KEY = `id, account_id as "accountId", name, prefix, status,
+const KEY = `id, account_id as "accountId", member_id as "memberId", name, prefix, status,
   requests_per_minute as "requestsPerMinute", limits::text, created_at as "createdAt", revoked_at as "revokedAt", sealed is not null as "isSealed"`;
 const SEALED_KEY = `
   select id as "keyId", account_id as "accountId", sealed, sealed_by as "sealedBy" from api_keys`;
@@ -162,6 +163,13 @@ export class StoredAccounts {
     return true;
   }
 
+  /** Call when what a plugin knows of an account's keys has changed: every process reads them again, within seconds. */
+  async keysChanged(id: string): Promise<void> {
+    // Dates the account's change, which the other processes look for.
+    await this.database.query("update accounts set status = status where id = $1", [id]);
+    this.known.forgetAccount(id);
+  }
+
   /** Returns all keys of an account, oldest first. */
   async keys(accountId: string): Promise<AccountKey[]> {
     if (!isId(accountId)) return [];
@@ -172,8 +180,15 @@ export class StoredAccounts {
     return rows.map(keyOf);
   }
 
-  /** Returns the active keys, then at most `revokedMax` revoked ones, each group newest first. */
-  async latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]> {
+  /**
+   * Returns the active keys, then at most `revokedMax` revoked ones, each group newest first; with `memberId` only those
+   * that he uses.
+   */
+  async latestKeys(
+    accountId: string,
+    revokedMax: number,
+    memberId?: string,
+  ): Promise<AccountKey[]> {
     if (!isId(accountId)) return [];
     const rows = await this.database.query<KeyRow>(
       `select ${KEY}
@@ -181,11 +196,11 @@ export class StoredAccounts {
         select *, row_number() over (
           partition by status order by coalesce(revoked_at, created_at) desc, id desc
         ) as place
-        from api_keys where account_id = $1
+        from api_keys where account_id = $1 and ($3::uuid is null or member_id = $3)
       ) ranked
       where status = 'active' or place <= $2
       order by status, place`,
-      [accountId, revokedMax],
+      [accountId, revokedMax, memberId ?? null],
     );
     return rows.map(keyOf);
   }
@@ -259,23 +274,28 @@ export class StoredAccounts {
     return keyOf(key);
   }
 
-  /** Returns the budgets of a key at this time: none if it is revoked. */
-  keyBudgets({ id, status, limits }: AccountKey, nowMs: number): readonly KeyBudget[] {
-    return status === "active" ? new KeyLimits(id, limits).budgets(nowMs) : [];
+  /** Returns the budgets among the limits of a key or a member at this time. */
+  budgets(of: Limited, limits: KeyLimitsJson, nowMs: number): readonly KeyBudget[] {
+    return new KeyLimits(of, limits).budgets(nowMs);
   }
 
   /**
    * Returns the encrypted text of a key of this account: `unsealed` if none is stored, undefined if the key does not
-   * exist.
+   * exist, or is not one that the member `memberId` uses.
    */
   async sealedKey(
     accountId: string,
     keyId: string,
+    memberId?: string,
   ): Promise<SealedKeyRecord | "unsealed" | undefined> {
     if (!isId(accountId) || !isId(keyId)) return undefined;
     const [record] = await this.database.query<{
       [K in keyof SealedKeyRecord]: SealedKeyRecord[K] | null;
-    }>(`${SEALED_KEY} where id = $1 and account_id = $2`, [keyId, accountId]);
+    }>(`${SEALED_KEY} where id = $1 and account_id = $2 and ($3::uuid is null or member_id = $3)`, [
+      keyId,
+      accountId,
+      memberId ?? null,
+    ]);
     if (!record) return undefined;
     const { sealed, sealedBy } = record;
     return sealed && sealedBy ? { keyId, accountId, sealed, sealedBy } : "unsealed";

@@ -8,9 +8,9 @@ import { keyRowsOf } from "./key-rows.ts";
 import { CachedKeys, type KeySlots, type Keys } from "./keys.ts";
 import { AuditTrail, type OperatorActions } from "./operator-actions.ts";
 
-export type { Account, AccountKey, CallerKey, KeySealer } from "./account.ts";
+export type { Account, AccountKey, CallerKey, KeySealer, MemberLimits } from "./account.ts";
 export type { Accounts } from "./accounts.ts";
-export type { KeyLimitsChange } from "./key-limits.ts";
+export type { KeyLimitsChange, KeyLimitsJson, Limited } from "./key-limits.ts";
 export type { Keys } from "./keys.ts";
 export type { OperatorActions } from "./operator-actions.ts";
 

@@ -23,7 +23,13 @@ export interface KeyLimitsJson {
   readonly calls_at_once?: number;
 }
 
-/** The amount that a key may spend in a period, as the purse that its calls count against. It begins when it is set. */
+/** The key that limits are of, or the member of a team: they count for all keys that he uses. */
+export interface Limited {
+  readonly kind: "key" | "member";
+  readonly id: string;
+}
+
+/** The amount that a key, or a member, may spend in a period, as the purse that its calls count against. It begins when it is set. */
 export interface KeyBudget extends Purse {
   readonly period: "day" | "month" | "total";
   /** The first instant of the next period; undefined if there is none. */
@@ -37,25 +43,26 @@ export type KeyLimitsChange = {
   readonly [Field in keyof KeyLimitsJson]?: KeyLimitsJson[Field] | null | undefined;
 };
 
-/** The limits of a key, read once for many calls. */
+/** The limits of a key or of a member, read once for many calls. */
 export class KeyLimits {
+  readonly of: Limited;
+  /** Of a key that a member uses: his limits, which hold too. */
+  ofMember: KeyLimits | undefined = undefined;
   readonly isPaused: boolean;
   readonly callsPerMinute: number | undefined;
   readonly callsAtOnce: number | undefined;
-  /** Approximate memory, in bytes. */
-  readonly bytes: number;
+  private readonly ownBytes: number;
   private readonly endsAtMs: number;
   private readonly models: readonly string[] | undefined;
   private readonly addresses: AddressRanges | undefined;
-  private readonly keyId: string;
   private readonly amounts: readonly (readonly [KeyBudget["period"], string])[];
   private day = "";
   private ofDay: readonly KeyBudget[] = [];
 
   /** `characters`: the length of their JSON, for one that is cached. */
-  constructor(keyId: string, limits: KeyLimitsJson, characters = 0) {
+  constructor(of: Limited, limits: KeyLimitsJson, characters = 0) {
     const { paused, ends_at, models, addresses } = limits;
-    this.keyId = keyId;
+    this.of = of;
     this.callsPerMinute = limits.calls_per_minute;
     this.callsAtOnce = limits.calls_at_once;
     this.amounts = PERIODS.flatMap((period) => {
@@ -63,28 +70,35 @@ export class KeyLimits {
       return vnd === undefined ? [] : [[period, vnd] as const];
     });
     this.isPaused = paused === true;
-    this.bytes = LIMITS_BYTES + BYTES_PER_CHARACTER * characters;
+    this.ownBytes = LIMITS_BYTES + BYTES_PER_CHARACTER * characters;
     this.endsAtMs = ends_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(ends_at);
     this.models = models;
     this.addresses = addresses && new AddressRanges(addresses);
   }
 
+  /** Approximate memory, in bytes. */
+  get bytes(): number {
+    return this.ownBytes + (this.ofMember?.bytes ?? 0);
+  }
+
   /** Refuses a call, by its key and its client alone: 401 once the key has ended, else 403. */
   refusal(nowMs: number, call: { clientAddress(): string }): Refusal | undefined {
-    if (nowMs >= this.endsAtMs) return ended();
-    if (this.isPaused) return paused();
+    const { kind } = this.of;
+    if (nowMs >= this.endsAtMs) return ended(kind);
+    if (this.isPaused) return paused(kind);
     if (this.addresses && !this.addresses.has(call.clientAddress())) {
-      return elsewhere(call.clientAddress());
+      return elsewhere(kind, call.clientAddress());
     }
-    return undefined;
+    return this.ofMember?.refusal(nowMs, call);
   }
 
   /** Returns the budgets for a call that holds its money at this time. */
   budgets(nowMs: number): readonly KeyBudget[] {
-    if (this.amounts.length === 0) return this.ofDay;
+    if (this.amounts.length === 0 && this.ofMember === undefined) return this.ofDay;
     const day = dayOf(new Date(nowMs));
     if (day !== this.day) {
-      this.ofDay = this.amounts.map(([period, vnd]) => budgetOf(this.keyId, period, day, vnd));
+      const own = this.amounts.map(([period, vnd]) => budgetOf(this.of, period, day, vnd));
+      this.ofDay = [...own, ...(this.ofMember?.budgets(nowMs) ?? [])];
       this.day = day;
     }
     return this.ofDay;
@@ -93,9 +107,12 @@ export class KeyLimits {
   /** Refuses a call to a model that the key is not for. */
   refusalOf(modelId: string): Refusal | undefined {
     const { models } = this;
-    if (!models || models.some((pattern) => matchesModel(pattern, modelId))) return undefined;
+    if (!models || models.some((pattern) => matchesModel(pattern, modelId))) {
+      return this.ofMember?.refusalOf(modelId);
+    }
+    const what = this.of.kind === "key" ? "This API key" : "Your place in this team";
     return refuse.forbidden(
-      `This API key is not for the model ${modelId}; it is for ${models.join(", ")}. ${ASK_OWNER}`,
+      `${what} is not for the model ${modelId}; it is for ${models.join(", ")}. ${ASK[this.of.kind]}`,
       { param: "model", code: "model_not_allowed" },
     );
   }
@@ -106,22 +123,26 @@ const PERIODS = ["day", "month", "total"] as const;
 /** The words of a period, in a refusal. */
 const A_PERIOD = { day: "a day", month: "a month", total: "in all" };
 
-function budgetOf(keyId: string, period: KeyBudget["period"], day: string, vnd: string): KeyBudget {
+function budgetOf(of: Limited, period: KeyBudget["period"], day: string, vnd: string): KeyBudget {
   const place = { day, month: day.slice(0, 7), total: "total" }[period];
   const until = { day: endOfDay(day), month: endOfMonth(day), total: undefined }[period];
   const budget = `${vnd} đ ${A_PERIOD[period]}`;
-  const wait = until
-    ? `Wait until ${until.toISOString()}, or use another key.`
-    : "Use another key.";
+  const isKey = of.kind === "key";
+  const wait = [
+    until && `Wait until ${until.toISOString()}${isKey ? ", or use another key" : ""}.`,
+    isKey && !until && "Use another key.",
+    ASK[of.kind],
+  ];
+  const code = isKey ? "key_budget_exceeded" : "member_budget_exceeded";
   return {
     period,
     until,
-    name: `key:${keyId}:${place}`,
+    name: `${of.kind}:${of.id}:${place}`,
     limitMicroVnd: Number(vnd) * MICRO_VND_PER_VND,
     refusal: (availableMicroVnd) =>
       refuse.insufficientBalance(
-        `This API key has ${formatVnd(Math.max(0, availableMicroVnd))} đ left of its budget of ${budget}, too little for this call. ${wait} ${ASK_OWNER}`,
-        { code: "key_budget_exceeded" },
+        `${isKey ? "This API key has" : "You have"} ${formatVnd(Math.max(0, availableMicroVnd))} đ left of ${isKey ? "its" : "your"} budget of ${budget}${isKey ? "" : " in this team"}, too little for this call. ${wait.filter(Boolean).join(" ")}`,
+        { code },
       ),
   };
 }
@@ -130,25 +151,40 @@ const LIMITS_BYTES = 300;
 /** A short range of addresses takes the most. */
 const BYTES_PER_CHARACTER = 30;
 
-const ASK_OWNER = "Its owner can change that on the dashboard's page API keys.";
+const ASK = {
+  key: "Its owner can change that on the dashboard's page API keys.",
+  member: "The team's owner can change that on the dashboard's page Team.",
+};
 
-function ended(): Refusal {
+function ended(kind: Limited["kind"]): Refusal {
+  if (kind === "member") {
+    return refuse.unauthenticated(`Your time in this team has ended. ${ASK.member}`, {
+      code: "member_expired",
+    });
+  }
   return refuse.unauthenticated(
-    `The end date of this API key has passed: use another key. ${ASK_OWNER}`,
+    `The end date of this API key has passed: use another key. ${ASK.key}`,
     { code: "key_expired" },
   );
 }
 
-function paused(): Refusal {
+function paused(kind: Limited["kind"]): Refusal {
+  if (kind === "member") {
+    return refuse.forbidden(
+      `You are paused in this team, or no longer in it: use a key of another wallet. ${ASK.member}`,
+      { code: "member_paused" },
+    );
+  }
   return refuse.forbidden(
     "This API key is paused: use another key, or resume it on the dashboard's page API keys.",
     { code: "key_paused" },
   );
 }
 
-function elsewhere(address: string): Refusal {
+function elsewhere(kind: Limited["kind"], address: string): Refusal {
+  const what = kind === "key" ? "This API key does" : "Your place in this team does";
   return refuse.forbidden(
-    `This API key does not take calls from ${address}: call from an address that it allows. ${ASK_OWNER}`,
+    `${what} not take calls from ${address}: call from an address that it allows. ${ASK[kind]}`,
     { code: "address_not_allowed" },
   );
 }

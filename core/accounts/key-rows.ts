@@ -15,7 +15,7 @@ export interface KeyRows {
   macSecret(): Promise<Buffer>;
 }
 
-const COLUMNS = `key.id, key.account_id as "accountId", key.name, key.status,
+const COLUMNS = `key.id, key.account_id as "accountId", key.member_id as "memberId", key.name, key.status,
   key.requests_per_minute as "requestsPerMinute", key.limits::text, account.status as "accountStatus",
   account.discount_bps as "discountBps",
   (select credit_version from wallets where account_id = key.account_id) as "creditVersion"`;
@@ -27,7 +27,7 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
       if (!isId(key.accountId)) return "no_account";
       // A function in the database, so that the limit is exact: see `create_api_key` in the migrations.
       const [row] = await database.query<{ outcome: Awaited<ReturnType<KeyRows["create"]>> }>(
-        "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb) as outcome",
+        "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb, $10) as outcome",
         [
           key.id,
           key.accountId,
@@ -38,6 +38,7 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
           key.sealed?.sealed ?? null,
           key.sealed?.sealedBy ?? null,
           JSON.stringify(key.limits),
+          key.memberId ?? null,
         ],
       );
       return row?.outcome ?? "no_account";
@@ -75,7 +76,7 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
 type KeyRow = Omit<KeyRecord, "hash" | "limits"> & { readonly limits: string | null };
 
 function limitsOf({ id, limits }: KeyRow): KeyLimits | undefined {
-  return limits === null ? undefined : new KeyLimits(id, JSON.parse(limits), limits.length);
+  return limits === null ? undefined : new KeyLimits({ kind: "key", id }, JSON.parse(limits), limits.length);
 }
 
 /** Copies a row, so that it takes a third of the memory: thousands of keys are cached. */
@@ -83,6 +84,7 @@ function recordOf(row: KeyRow, hash: string): KeyRecord {
   return {
     id: row.id,
     accountId: row.accountId,
+    memberId: row.memberId,
     name: row.name,
     hash,
     // All keys share the same two strings, to save memory.

@@ -14,10 +14,11 @@ import {
   KEY_SHOWN_CHARACTERS,
   type KeyRecord,
   type KeySealer,
+  type MemberLimits,
   type NewKeyResult,
 } from "./account.ts";
 import type { KnownKeys } from "./accounts.ts";
-import type { KeyLimitsChange } from "./key-limits.ts";
+import { KeyLimits, type KeyLimitsChange } from "./key-limits.ts";
 import type { KeyRows } from "./key-rows.ts";
 
 /** A cached key is read again after this time, in the background. */
@@ -27,10 +28,11 @@ const FRESH_MS = 30_000;
  * rejects at once; one that is only slow, on a busy machine, gets the time.
  */
 const READ_TIMEOUT_MS = 5_000;
-/** The values that plugins provide for keys: the sealer, and the discounts that accounts have earned. */
+/** The values that plugins provide for keys: the sealer, the discounts that accounts have earned, the limits of members. */
 export interface KeySlots {
   readonly keySealer: { readonly current: KeySealer | undefined };
   readonly discounts: { readonly all: readonly DiscountSource[] };
+  readonly memberLimits: { readonly current: MemberLimits | undefined };
 }
 
 interface Renewal {
@@ -102,6 +104,7 @@ export class CachedKeys implements KnownKeys {
     name: string,
     activeKeysMax: number,
     limits: KeyLimitsChange = {},
+    memberId?: string,
   ): Promise<NewKeyResult> {
     const secret = await this.form.create();
     const prefix = secret.slice(0, KEY_SHOWN_CHARACTERS);
@@ -115,6 +118,7 @@ export class CachedKeys implements KnownKeys {
       activeKeysMax,
       sealed: this.slots.keySealer.current?.seal(id, accountId, secret) ?? null,
       limits,
+      memberId,
     });
     return result === "created" ? { kind: "created", id, key: secret, prefix } : { kind: result };
   }
@@ -199,9 +203,23 @@ export class CachedKeys implements KnownKeys {
     const key = await this.rows.byHash(name);
     if (key === undefined) return undefined;
     const sources = this.slots.discounts.all;
-    const earned = await Promise.all(sources.map((source) => source(key.accountId)));
+    const [earned, limits] = await Promise.all([
+      Promise.all(sources.map((source) => source(key.accountId))),
+      key.memberId === null ? key.limits : this.withMember(key, key.memberId),
+    ]);
     const discounts = earned.flat();
-    return Object.assign(key, { discounts: discounts.length > 0 ? discounts : NO_DISCOUNTS });
+    return Object.assign(key, {
+      discounts: discounts.length > 0 ? discounts : NO_DISCOUNTS,
+      limits,
+    });
+  }
+
+  /** Returns the limits of a key and its member. Without the plugin that knows him the key is paused, not unlimited. */
+  private async withMember({ id, limits }: KeyRecord, memberId: string): Promise<KeyLimits> {
+    const ofMember = await this.slots.memberLimits.current?.(memberId);
+    const all = limits ?? new KeyLimits({ kind: "key", id }, {});
+    all.ofMember = new KeyLimits({ kind: "member", id: memberId }, ofMember ?? { paused: true });
+    return all;
   }
 
   private store(name: string, key: CallerKey | undefined): void {

@@ -1,4 +1,4 @@
-import type { KeySealer } from "../accounts/index.ts";
+import type { KeySealer, MemberLimits } from "../accounts/index.ts";
 import type { BodyMeasure } from "../body/thread-work.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
 import type { Corrections } from "../money/ledger/corrections.ts";
@@ -77,6 +77,7 @@ export class SlotBoard {
       messages: places.messages.slot(viewer, noMessages),
       modelNames: places.modelNames.slot(viewer, this.exactNames),
       keySealer: places.keySealer.slot(viewer, undefined),
+      memberLimits: places.memberLimits.slot(viewer, undefined),
       providerCosts: places.providerCosts.slot(viewer, unknownCosts),
       discounts: places.discounts.shared(viewer),
       counters: places.counters.shared(viewer),
@@ -137,6 +138,7 @@ function placesBy(counts: Counts) {
     messages: new Place<Messages>(counts),
     modelNames: new Place<ModelNames>(counts),
     keySealer: new Place<KeySealer | undefined>(counts),
+    memberLimits: new Place<MemberLimits | undefined>(counts),
     providerCosts: new Place<ProviderCosts>(counts),
     discounts: new Place<DiscountSource>(counts),
     counters: new Place<PluginCounter>(counts),

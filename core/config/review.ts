@@ -25,6 +25,7 @@ const USUAL: Readonly<Record<Field | PluginSlotName, string>> = {
   messages: "messages",
   modelNames: "alias",
   keySealer: "accounts",
+  memberLimits: "teams",
   providerCosts: "report",
   discounts: "topup",
   counters: "a plugin that counts",

@@ -96,7 +96,8 @@ export class Incoming {
       const { key } = this.call;
       if (!key && this.runtime.required.includes("key")) return this.notPossibleWithout("key");
       this.call.step("dispatched");
-      const request = { ...head, body, ...(key && { keyId: key.id, accountId: key.accountId }) };
+      const ids = key && { keyId: key.id, accountId: key.accountId, memberId: key.memberId };
+      const request = { ...head, body, ...ids };
       this.handle(handler, request).catch((error: unknown) => this.bug(error));
     });
   }

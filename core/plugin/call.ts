@@ -230,7 +230,10 @@ export interface Call {
   /** True if the gateway counted the usage because the provider did not report it. */
   estimated: boolean;
 
-  /** Purses beside the wallet, each name once. Any plugin before settle may add its own, 5 at most: settle adds 3. */
+  /**
+   * Purses beside the wallet, each name once. Any plugin before settle may add its own, 2 at most: settle adds 3 of the
+   * key and 3 of its member.
+   */
   purses: readonly CallPurse[];
 
   /**

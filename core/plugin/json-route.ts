@@ -7,9 +7,9 @@ import { codeOf } from "../process/thrown.ts";
 import type { Statement } from "../usage/books.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import { type Operator, type Right, roles } from "./operator.ts";
-import type { PlainRequest, PlainResponse, Router } from "./router.ts";
+import type { PlainHandler, PlainRequest, PlainResponse, Route, Router } from "./router.ts";
 import type { Services } from "./services.ts";
-import type { Customer } from "./slot.ts";
+import type { Customer, CustomerGuard } from "./slot.ts";
 
 /** A JSON route of a plugin, for operators, for signed-in customers, or public. */
 interface JsonRoute<Visitor> {
@@ -18,6 +18,8 @@ interface JsonRoute<Visitor> {
   readonly path: string;
   /** Longest body; default: 64 KB. */
   readonly bodyBytesMax?: number;
+  /** Set if members of teams may use it: `handle` then shows and changes only what is of `Customer.member`. */
+  readonly forMembers?: boolean;
   handle(request: PlainRequest, visitor: Visitor): Promise<PlainResponse | Refusal>;
 }
 
@@ -33,6 +35,8 @@ export type PublicRoute = JsonRoute<"public">;
 interface Caller {
   readonly keyId: string;
   readonly accountId: string;
+  /** The member of a team who uses the key. He may not see what others do with the account. */
+  readonly memberId: string | null;
 }
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -73,7 +77,8 @@ export function addOperatorRoutes(
       const operator = await services.guards.operator.current(request);
       return isRefusal(operator) ? operator : (missing(operator, right, isChange) ?? operator);
     };
-    addRoutes(router, services, prefix, [audited], enter, right);
+    const handler = handlerOf(services, audited, enter);
+    addRoute(router, prefix, route, { handler, forOperators: true, right });
   }
 }
 
@@ -117,9 +122,13 @@ export function addCustomerRoutes(
   prefix: string,
   routes: readonly CustomerRoute[],
 ): void {
-  addRoutes(router, services, prefix, routes, (request) =>
-    services.guards.customer.current(request),
-  );
+  for (const route of routes) {
+    const behind = (guard: CustomerGuard) => handlerOf(services, route, guard);
+    addRoute(router, prefix, route, {
+      handler: behind((request) => services.guards.customer.current(request)),
+      ...(route.forMembers && { behind }),
+    });
+  }
 }
 
 /** Adds routes without an access check, under `prefix`. `forOperators`: at the address of operators only. */
@@ -130,7 +139,10 @@ export function addPublicRoutes(
   routes: readonly PublicRoute[],
   { forOperators }: { readonly forOperators: boolean } = { forOperators: false },
 ): void {
-  addRoutes(router, services, prefix, routes, async () => "public", forOperators || undefined);
+  for (const route of routes) {
+    const handler = handlerOf(services, route, async () => "public" as const);
+    addRoute(router, prefix, route, { handler, forOperators });
+  }
 }
 
 /**
@@ -143,8 +155,8 @@ export function addKeyRoutes(
   prefix: string,
   routes: readonly JsonRoute<Caller>[],
 ): void {
-  const enter = async ({ keyId, accountId }: PlainRequest) => {
-    if (keyId !== undefined && accountId !== undefined) return { keyId, accountId };
+  const enter = async ({ keyId, accountId, memberId = null }: PlainRequest) => {
+    if (keyId !== undefined && accountId !== undefined) return { keyId, accountId, memberId };
     return refuse.unauthenticated("An API key is required.", { code: "invalid_api_key" });
   };
   for (const route of routes) {
@@ -158,29 +170,24 @@ export function addKeyRoutes(
   }
 }
 
-function addRoutes<Visitor>(
+function addRoute<Visitor>(
   router: Router,
-  services: Services,
   prefix: string,
-  routes: readonly JsonRoute<Visitor>[],
-  enter: (request: PlainRequest) => Promise<Visitor | Refusal>,
-  /** Of an operator, who needs this right; `true`: at their address, for everyone. */
-  operators?: Right | true,
+  { method, path, bodyBytesMax = BODY_BYTES_MAX }: JsonRoute<Visitor>,
+  own: { readonly handler: PlainHandler } & Pick<Route, "behind" | "forOperators" | "right">,
 ): void {
-  for (const route of routes) {
-    router.addRoute({
-      method: route.method,
-      path: prefix + route.path,
-      forOperators: operators !== undefined,
-      ...(typeof operators === "string" && { right: operators }),
-      access: "own",
-      bodyBytesMax: route.bodyBytesMax ?? BODY_BYTES_MAX,
-      handler: async (request) => {
-        const result = await serve(services, route, request, enter);
-        return isRefusal(result) ? refused(completeRefusal(result)) : result;
-      },
-    });
-  }
+  router.addRoute({ method, path: prefix + path, access: "own", bodyBytesMax, ...own });
+}
+
+function handlerOf<Visitor>(
+  services: Services,
+  route: JsonRoute<Visitor>,
+  enter: (request: PlainRequest) => Promise<Visitor | Refusal>,
+): PlainHandler {
+  return async (request) => {
+    const result = await serve(services, route, request, enter);
+    return isRefusal(result) ? refused(completeRefusal(result)) : result;
+  };
 }
 
 async function serve<Visitor>(

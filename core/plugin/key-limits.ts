@@ -1,4 +1,4 @@
-import type { AccountKey, KeyLimitsChange } from "../accounts/index.ts";
+import type { AccountKey, KeyLimitsChange, KeyLimitsJson, Limited } from "../accounts/index.ts";
 import { formatVnd } from "../catalogue/amount.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { matchesModel } from "../catalogue/model-pattern.ts";
@@ -82,13 +82,24 @@ export const keyLimits = {
     );
   },
 
-  /** Returns the limits of a key as every API shows them, with what was spent of its budgets. */
-  async shown(
-    { accounts, clock, purse }: Pick<Services, "accounts" | "clock" | "purse">,
-    key: AccountKey,
+  /** Returns the limits of a key as every API shows them, with what was spent of its budgets: none once it is revoked. */
+  async shown(services: Parts, { id, accountId, status, limits }: AccountKey) {
+    if (status === "revoked") return { limits, budgets: [] };
+    return {
+      limits,
+      budgets: await this.budgets(services, accountId, { kind: "key", id }, limits),
+    };
+  },
+
+  /** Returns the budgets among the limits of a key or a member of this account, with what was spent of them. */
+  budgets(
+    { accounts, clock, purse }: Parts,
+    accountId: string,
+    of: Limited,
+    limits: KeyLimitsJson,
   ) {
-    const budgets = accounts.keyBudgets(key, clock.now()).map(async (one) => {
-      const { spentMicroVnd, heldMicroVnd } = await purse(key.accountId, one.name);
+    const budgets = accounts.budgets(of, limits, clock.now()).map(async (one) => {
+      const { spentMicroVnd, heldMicroVnd } = await purse(accountId, one.name);
       return {
         period: one.period,
         limit_vnd: formatVnd(one.limitMicroVnd),
@@ -97,6 +108,8 @@ export const keyLimits = {
         ends_at: one.until?.toISOString() ?? null,
       };
     });
-    return { limits: key.limits, budgets: await Promise.all(budgets) };
+    return Promise.all(budgets);
   },
 };
+
+type Parts = Pick<Services, "accounts" | "clock" | "purse">;

@@ -2,6 +2,7 @@ import type { Endpoint } from "../catalogue/endpoint.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { ClientWire } from "../wire/wire.ts";
 import type { Right } from "./operator.ts";
+import type { CustomerGuard } from "./slot.ts";
 
 /** A request to a plugin's own route, with its whole body. */
 export interface PlainRequest {
@@ -21,6 +22,8 @@ export interface PlainRequest {
   readonly keyId?: string;
   /** The account of that key. */
   readonly accountId?: string;
+  /** The member of a team who uses that key; null if the owner of the account does. */
+  readonly memberId?: string | null;
 }
 
 export interface PlainResponse {
@@ -56,6 +59,8 @@ export type Route = {
   readonly forOperators?: boolean;
   /** The right that an operator needs. */
   readonly right?: Right;
+  /** Of a route that members of teams may use: returns its handler behind their guard. */
+  readonly behind?: (guard: CustomerGuard) => PlainHandler;
 } & (
   | {
       readonly access: "call";

@@ -1,4 +1,4 @@
-import type { KeySealer } from "../accounts/index.ts";
+import type { KeySealer, MemberLimits } from "../accounts/index.ts";
 import type { BodyMeasure } from "../body/thread-work.ts";
 import type { MicroVnd } from "../catalogue/amount.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
@@ -51,6 +51,8 @@ export interface Slots {
   readonly modelNames: Slot<ModelNames>;
   /** Encrypts every new key. While it is undefined, the text of a new key is shown once and not stored. */
   readonly keySealer: Slot<KeySealer | undefined>;
+  /** Knows the limits of the members of teams. While it is undefined, keys that members use serve no calls. */
+  readonly memberLimits: Slot<MemberLimits | undefined>;
   /** Says what a call costs the operator, for its record. */
   readonly providerCosts: Slot<ProviderCosts>;
   /** Core asks every source whenever it reads a key. */
@@ -73,6 +75,7 @@ export const PLUGIN_SLOT_NAMES = [
   "messages",
   "modelNames",
   "keySealer",
+  "memberLimits",
   "providerCosts",
   "discounts",
   "counters",
@@ -129,6 +132,15 @@ export interface Customers {
 
   /** Returns how to write to the owner of an account; undefined if there is no such account. */
   recipient(accountId: string): Promise<Recipient | undefined>;
+
+  /** Refuses what a stolen session alone may not do: the customer must have given the password or a code lately. */
+  unproven(customer: Customer): Promise<Refusal | undefined>;
+
+  /**
+   * Writes a mail into the outbox that invites an address, which may have no account, to the team of this account.
+   * `from`: who invites. One cause has one mail.
+   */
+  invite(accountId: string, email: string, from: string, cause: string): Promise<void>;
 }
 
 /** The owner of an account, as mails reach him. */
@@ -202,6 +214,8 @@ export function noCustomers(): Customers {
     agreements: {},
     setPassword: async () => false,
     recipient: async () => undefined,
+    unproven: async () => switchedOff("accounts"),
+    invite: async () => {},
   };
 }
 
@@ -214,7 +228,10 @@ export const noMessages: Messages = {
 
 /** A signed-in customer. */
 export interface Customer {
+  /** The account whose keys and calls the request is about. */
   readonly accountId: string;
+  /** Set if another customer works on this account: he may see and change only the keys, and see the calls, of `id`. */
+  readonly member?: { readonly id: string; readonly ownAccountId: string };
   readonly email: string;
   readonly isEmailVerified: boolean;
   readonly sessionId: string;

@@ -93,6 +93,8 @@ export interface UsageFilter {
   readonly to?: Date | undefined;
   readonly model?: string | undefined;
   readonly key?: string | undefined;
+  /** A member of a team: the calls with the keys that he uses. */
+  readonly member?: string | undefined;
   /** `ok`: 200; `failed`: anything else; or one status. */
   readonly status?: "ok" | "failed" | number | undefined;
 }

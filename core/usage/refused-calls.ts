@@ -8,6 +8,7 @@ import { withTimeout } from "../process/timeout.ts";
 import { dayOf } from "../process/vietnam-day.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { RefusedCall, RefusedCalls, RefusedCount, UsageFilter } from "./books.ts";
+import { keysOfMember } from "./usage-sources.ts";
 
 /** Maximum number of accounts in one statement. */
 const BATCH_ACCOUNTS = 200;
@@ -274,7 +275,9 @@ export async function refusedCalls(
     "select calls from last_refused_calls where account_id = $1",
     [accountId],
   );
+  const keys = filter.member === undefined ? undefined : await keysOf(database, filter.member);
   const last = (kept?.calls ?? [])
+    .filter(({ keyId }) => keys?.has(keyId) ?? true)
     .map((call) => ({ ...call, at: new Date(call.at) }))
     .filter((call) => isWanted(call, filter))
     // Several processes add calls, so they are not in the order of their times.
@@ -282,10 +285,16 @@ export async function refusedCalls(
   return { counts, last };
 }
 
+async function keysOf(database: Queries, member: string): Promise<ReadonlySet<string>> {
+  const find = "select id from api_keys where member_id = $1";
+  const keys = await database.query<{ id: string }>(find, [member]);
+  return new Set(keys.map(({ id }) => id));
+}
+
 function countsOf(
   database: Queries,
   accountId: string,
-  { from, to, key, status }: UsageFilter,
+  { from, to, key, member, status }: UsageFilter,
 ): Promise<RefusedCount[]> {
   const parameters: Parameter[] = [accountId];
   const conditions = ["account_id = $1"];
@@ -294,6 +303,9 @@ function countsOf(
   if (from) must("day >=", dayOf(from));
   if (to) must("day <=", lastDayOf(to));
   if (key !== undefined) must("key_id =", key);
+  if (member !== undefined) {
+    conditions.push(`key_id = any (${keysOfMember(`$${parameters.push(member)}`)})`);
+  }
   if (typeof status === "number") must("status =", status);
   return database.query<RefusedCount>(
     `select day::text as day, key_id as "keyId", status, cause, calls::float8 as calls,

@@ -53,8 +53,12 @@ export function usageBooksOf(database: PluginDatabase) {
      */
     archivedCall: (accountId: string, callId: string) => archivedCall(database, accountId, callId),
 
-    /** Returns one call of an account; undefined if the account has no such call, or it is not recorded yet. */
-    call: (accountId: string, callId: string) => callOf(database, accountId, callId),
+    /**
+     * Returns one call of an account; undefined if the account has no such call, or it is not recorded yet. With `member`
+     * only a call with a key that this member uses.
+     */
+    call: (accountId: string, callId: string, member?: string) =>
+      callOf(database, accountId, callId, member),
 
     /**
      * Returns the calls of an account that the gateway refused itself. They appear within seconds, and the counts are

@@ -1,6 +1,7 @@
 import type { Parameter } from "../database/database.ts";
 import { fieldsIn, usageColumns } from "../money/usage-fields.ts";
 import type { UsageCursor, UsageFilter } from "./books.ts";
+import { keysOfMember } from "./usage-sources.ts";
 
 /** The columns that customers may see. */
 const RECORD_COLUMNS = usageColumns(fieldsIn("api"), "record");
@@ -32,6 +33,8 @@ interface Statement {
  *   all of them and sort. It does not if the page is a part of the calls to it (see `LIMIT`), and if it does not see the values:
  *   it plans for an average account, as a tenth of a very large one would seem more work than to sort a whole table.
  * - A key is of one account, which it does not know, so the account is checked once the rows are found.
+ *
+ * The calls of a member are those of his keys, each with a part of its own: they are joined by place, not in one scan.
  */
 export function pageStatement(
   accountId: string,
@@ -42,7 +45,8 @@ export function pageStatement(
 ): Statement {
   const parameters: Parameter[] = [accountId, limit];
   const given = (["model", "key", "status"] as const).filter((name) => filter[name] !== undefined);
-  const leading = given.includes("key") ? "key" : (given[0] ?? "account");
+  const isOfMember = filter.member !== undefined;
+  const leading = given.includes("key") || isOfMember ? "key" : (given[0] ?? "account");
   const equal = (column: keyof typeof COLUMN_TYPES, value: string) => {
     const [name, type] = COLUMN_TYPES[column];
     const hidden = `(select ${value}::${type})`;
@@ -60,6 +64,7 @@ export function pageStatement(
   if (filter.to) must((to) => `at < ${to}`, filter.to);
   if (filter.model !== undefined) must((model) => equal("model", model), filter.model);
   if (filter.key !== undefined) must((key) => equal("key", key), filter.key);
+  if (filter.member !== undefined) conditions.push("record.key_id = used.id");
   const older: string[] = [];
   let beforeAt: readonly string[] = [];
   if (before) {
@@ -69,9 +74,13 @@ export function pageStatement(
     older.push(`at <= $${at}`, `(at, call_id) < ($${at}, $${callId})`);
   }
   const order = `${leading === "status" ? "record.status" : COLUMN_TYPES[leading][0]}, at desc`;
-  const part = (columns: string, end: string, own: readonly string[]) =>
-    `select ${columns} from usage_records record
+  const used = isOfMember ? `$${parameters.push(filter.member ?? "")}` : undefined;
+  const part = (columns: string, end: string, own: readonly string[]) => {
+    const ofOne = `select ${columns} from usage_records record
     where ${[...conditions, ...own].join(" and ")} order by ${order} ${end}`;
+    if (used === undefined) return ofOne;
+    return `select found.* from unnest(${keysOfMember(used)}) used (id) cross join lateral (${ofOne}) found`;
+  };
   const times: string[] = [];
   const calls: string[] = [];
   for (const status of statuses) {

@@ -47,9 +47,15 @@ export async function callOf(
   database: Queries,
   accountId: string,
   callId: string,
+  member: string | undefined,
 ): Promise<CustomerRecord | undefined> {
   const record = await callById(database, callId);
-  return record?.accountId === accountId ? customerRecordOf(record) : undefined;
+  if (record?.accountId !== accountId) return undefined;
+  if (member !== undefined) {
+    const ofMember = "select from api_keys where id = $1 and member_id = $2";
+    if ((await database.query(ofMember, [record.keyId, member])).length === 0) return undefined;
+  }
+  return customerRecordOf(record);
 }
 
 const CUSTOMER_FIELDS = fieldsIn("api").map(({ name }) => name);

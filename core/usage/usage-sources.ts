@@ -9,6 +9,11 @@ export const GROUPS: Readonly<Record<UsageDimension, string>> = {
   key: "key_id",
 };
 const SUMS = ["calls", "input_tokens", "output_tokens", "charged"] as const;
+/** Returns the SQL for the ids of the keys that a member uses. `member`: the name of a parameter. */
+export function keysOfMember(member: string): string {
+  return `array(select id from api_keys where member_id = ${member}::uuid)`;
+}
+
 const COLUMNS = ["day", "model", "key_id", ...SUMS].join(", ");
 
 /** Returns true if the account has sums by key alone and by model alone too: see `0003-usage.sql`. */
@@ -35,7 +40,7 @@ export function sourceOfStatuses(
   ofManyKeys: boolean,
   given: (value: Parameter) => string,
 ): { readonly failedCalls: string; readonly source: string } {
-  const { from, to, model, key, status } = filter;
+  const { from, to, model, key, member, status } = filter;
   const conditions = [
     "account_id = $1",
     `status <> ${SOUND} and status = any (array[${failed.join(",")}]::smallint[])`,
@@ -43,6 +48,7 @@ export function sourceOfStatuses(
     ...(to ? [`at < ${given(endOfDay(dayOf(new Date(to.getTime() - 1))))}`] : []),
     ...(model === undefined ? [] : [`model = ${given(model)}`]),
     ...(key === undefined ? [] : [`key_id = ${given(key)}`]),
+    ...(member === undefined ? [] : [`key_id = any (${keysOfMember(given(member))})`]),
   ];
   const failedCalls = `failed_calls as materialized (
     select (at at time zone 'Asia/Ho_Chi_Minh')::date as day, model, key_id,
@@ -65,7 +71,7 @@ export function sourceOfStatuses(
  */
 export function usageSource(
   by: readonly UsageDimension[],
-  { from, to, model, key }: Omit<UsageFilter, "status">,
+  { from, to, model, key, member }: Omit<UsageFilter, "status">,
   ofManyKeys: boolean,
   given: (value: Parameter) => string,
 ): string {
@@ -76,12 +82,15 @@ export function usageSource(
     ...(last ? [`day <= ${given(last)}`] : []),
   ];
   const ofModel = model === undefined ? [] : [`model = ${given(model)}`];
-  const ofKey = key === undefined ? [] : [`key_id = ${given(key)}`];
+  const ofKey = [
+    ...(key === undefined ? [] : [`key_id = ${given(key)}`]),
+    ...(member === undefined ? [] : [`key_id = any (${keysOfMember(given(member))})`]),
+  ];
   const all = [...ofDays, ...ofModel, ...ofKey];
   if (!ofManyKeys) return ofAccount("usage_daily", all);
-  if (!by.includes("key") && key === undefined) return ofAccount("usage_daily_models", all);
+  if (!by.includes("key") && ofKey.length === 0) return ofAccount("usage_daily_models", all);
   if (!by.includes("model") && model === undefined) return ofAccount("usage_daily_keys", all);
-  const isOfOne = model !== undefined || key !== undefined;
+  const isOfOne = model !== undefined || ofKey.length > 0;
   if (!isOfOne) return ofAccount("usage_daily", ofDays);
   return `(${eachDayAndModel([...ofDays, ...ofModel], ofKey)}) used`;
 }

@@ -19,7 +19,8 @@ export type Notice =
   | "factor-off"
   | "key-made"
   | "key-shown"
-  | "new-browser";
+  | "new-browser"
+  | "team-invited";
 
 interface Wording {
   readonly subject: string;
@@ -119,6 +120,13 @@ const VI: Wordings = {
       "Trong 30 ngày tới, chúng tôi không báo lại cho khóa và trình duyệt này. Nếu không phải bạn, hãy thu hồi khóa và đổi mật khẩu ngay.",
     ],
   },
+  "team-invited": {
+    subject: "Lời mời vào một nhóm",
+    paragraphs: [
+      "Bạn được mời dùng chung ví của người khác: họ trả tiền cho các lượt gọi bạn thực hiện bằng khóa API của riêng bạn trong nhóm. Người mời, và trang để chấp nhận hoặc từ chối:",
+      "Hãy đăng nhập bằng địa chỉ email này, hoặc đăng ký nếu bạn chưa có tài khoản. Nếu bạn không biết người mời, hãy bỏ qua email này.",
+    ],
+  },
   "new-browser": {
     subject: "Đăng nhập từ trình duyệt mới",
     paragraphs: [
@@ -205,6 +213,13 @@ const EN: Wordings = {
     paragraphs: [
       "This API key was just shown in a browser that is signed in to your account:",
       "We do not tell you again for this key and browser in the next 30 days. If it was not you, revoke the key and change your password immediately.",
+    ],
+  },
+  "team-invited": {
+    subject: "An invitation to a team",
+    paragraphs: [
+      "You are invited to work on another person's wallet: they pay for the calls that you make with API keys of your own in their team. Who invites you, and the page to accept or decline:",
+      "Sign in with this email address, or sign up if you have no account yet. If you do not know who invites you, ignore this email.",
     ],
   },
   "new-browser": {

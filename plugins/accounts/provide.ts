@@ -1,5 +1,7 @@
 import type { AccountContext } from "./account-context.ts";
 import { agreementsOf } from "./agreements.ts";
+import { mailTexts } from "./mail-texts.ts";
+import { unproven } from "./routes/proof.ts";
 
 /** Fills the slots for the customer guard, for passwords set by other plugins, and for sealing keys. */
 export function provide(context: AccountContext): void {
@@ -25,6 +27,14 @@ export function provide(context: AccountContext): void {
       if (account === undefined) return undefined;
       const { email, isEmailVerified } = account;
       return { email, isEmailVerified, language: context.languageOf(account) };
+    },
+
+    unproven: (customer) => unproven(context, customer),
+
+    invite(accountId, email, from, cause) {
+      const kind = "team-invited";
+      const texts = mailTexts({ kind, about: `${from}\n${context.publicUrl}/dashboard/team` });
+      return context.services.messages.current.post({ accountId, email, cause, kind, texts });
     },
   });
   if (context.sealer.newest !== undefined) keySealer.provide(context.sealer);

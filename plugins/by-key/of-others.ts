@@ -2,14 +2,22 @@ import {
   dayOf,
   formatVnd,
   isRefusal,
-  keyLimits,
   oneOf,
   parseVnd,
   startOfDay,
   v,
 } from "../../core/plugin/index.ts";
 import { daysBefore } from "./own.ts";
-import { type Asked, type Caller, instant, keyOf, type Question, walletOf } from "./question.ts";
+import {
+  type Asked,
+  type Caller,
+  instant,
+  keyOf,
+  limitsOf,
+  notHis,
+  type Question,
+  walletOf,
+} from "./question.ts";
 
 /** An amount as other gateways write it: a number of their currency, here đồng. One credit is one đồng. */
 const amount = v.pipe(v.number(), v.description("An amount in đồng (VND)."));
@@ -61,7 +69,9 @@ export function questionsOfOthers(asked: Asked): Question[] {
         data: v.strictObject({ total_credits: amount, total_usage: amount }),
       }),
       async answer(_, caller) {
-        const { granted, used } = await creditsOf(asked, caller);
+        const credits = await creditsOf(asked, caller);
+        if (isRefusal(credits)) return credits;
+        const { granted, used } = credits;
         return { data: { total_credits: numberOf(granted), total_usage: numberOf(used) } };
       },
     },
@@ -82,6 +92,7 @@ export function questionsOfOthers(asked: Asked): Question[] {
       async answer(_, caller) {
         const [key, credits] = await Promise.all([keyOf(asked, caller), creditsOf(asked, caller)]);
         if (isRefusal(key)) return key;
+        if (isRefusal(credits)) return credits;
         const limit = numberOf(credits.granted);
         return {
           object: "billing_subscription",
@@ -99,8 +110,9 @@ export function questionsOfOthers(asked: Asked): Question[] {
       summary: "What was ever used, as OpenAI showed it",
       reply: v.strictObject({ object: v.literal("list"), total_usage: hundredths }),
       async answer(_, caller) {
-        const { used } = await creditsOf(asked, caller);
-        return { object: "list", total_usage: numberOf(used * 100n) };
+        const credits = await creditsOf(asked, caller);
+        if (isRefusal(credits)) return credits;
+        return { object: "list", total_usage: numberOf(credits.used * 100n) };
       },
     },
     {
@@ -113,7 +125,9 @@ export function questionsOfOthers(asked: Asked): Question[] {
         total_available: amount,
       }),
       async answer(_, caller) {
-        const { granted, used } = await creditsOf(asked, caller);
+        const credits = await creditsOf(asked, caller);
+        if (isRefusal(credits)) return credits;
+        const { granted, used } = credits;
         return {
           object: "credit_summary",
           total_granted: numberOf(granted),
@@ -130,6 +144,8 @@ export function questionsOfOthers(asked: Asked): Question[] {
  * not used yet.
  */
 async function creditsOf(asked: Asked, caller: Caller) {
+  const refusal = notHis(caller);
+  if (refusal) return refusal;
   const { total } = await asked.usage.sums(caller.accountId, ["model"], {});
   const wallet = await walletOf(asked, caller);
   const used = total.chargedMicroVnd + BigInt(wallet.uncommittedMicroVnd);
@@ -137,8 +153,8 @@ async function creditsOf(asked: Asked, caller: Caller) {
 }
 
 /** Returns the budget of a key that has the least left, as OpenRouter shows the one that a key has there. */
-async function tightestOf(asked: Asked, key: Parameters<typeof keyLimits.shown>[1]) {
-  const { budgets } = await keyLimits.shown(asked, key);
+async function tightestOf(asked: Asked, key: Parameters<typeof limitsOf>[1]) {
+  const { budgets } = await limitsOf(asked, key);
   const [tightest] = budgets
     .map(({ period, ...of }) => ({
       period,

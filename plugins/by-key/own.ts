@@ -3,7 +3,6 @@ import {
   endOfDay,
   formatVnd,
   isRefusal,
-  keyLimits,
   matching,
   oneOf,
   readQuery,
@@ -20,6 +19,8 @@ import {
   count,
   instant,
   keyOf,
+  limitsOf,
+  notHis,
   type Question,
   walletOf,
 } from "./question.ts";
@@ -47,7 +48,10 @@ const usageQuery = v.strictObject({
   from: day(`The first day, in Vietnam; default: ${DAYS_DEFAULT} days that end with \`to\`.`),
   to: day("The last day, in Vietnam; default: today."),
   scope: v.optional(
-    v.pipe(oneOf(["account", "key"]), v.description("All keys of the account, or this key.")),
+    v.pipe(
+      oneOf(["account", "key"]),
+      v.description("All keys of the account (of a member of a team: his), or this key."),
+    ),
     "account",
   ),
   limit: v.optional(
@@ -111,7 +115,7 @@ export function ownQuestions(asked: Asked): Question[] {
           v.description("Charged for calls that are not recorded yet, in đồng."),
         ),
       }),
-      answer: async (_, caller) => walletJson(await walletOf(asked, caller)),
+      answer: async (_, caller) => notHis(caller) ?? walletJson(await walletOf(asked, caller)),
     },
     {
       path: "/v1/usage",
@@ -142,7 +146,10 @@ export function ownQuestions(asked: Asked): Question[] {
         cost_vnd: amountVnd,
         last_used_at: v.nullable(instant),
         limits,
-        budgets: v.pipe(v.array(budget), v.description("The budgets among the limits, as spent.")),
+        budgets: v.pipe(
+          v.array(budget),
+          v.description("The budgets among its limits, and those of a team's member, as spent."),
+        ),
       }),
       answer: (_, caller) => keyJson(asked, caller),
     },
@@ -164,6 +171,7 @@ async function usageOf({ usage, clock }: Asked, query: URLSearchParams, caller: 
     from: startOfDay(from),
     to: endOfDay(to),
     ...(scope === "key" && { key: caller.keyId }),
+    ...(caller.memberId !== null && { member: caller.memberId }),
   };
   const found = await usage.sums(caller.accountId, ["day", "model"], filter);
   if (found.isCut) {
@@ -207,7 +215,7 @@ async function keyJson(asked: Asked, caller: Caller) {
     requests_per_minute: key.requestsPerMinute,
     cost_vnd: formatVnd(used?.chargedMicroVnd ?? 0n),
     last_used_at: used?.lastUsedAt.toISOString() ?? null,
-    ...(await keyLimits.shown(asked, key)),
+    ...(await limitsOf(asked, key)),
   };
 }
 

@@ -1,4 +1,5 @@
 import {
+  keyLimits,
   type PlainRequest,
   type Refusal,
   refuse,
@@ -10,6 +11,8 @@ import {
 export interface Caller {
   readonly keyId: string;
   readonly accountId: string;
+  /** Of a key that a member of a team uses; else null. */
+  readonly memberId: string | null;
 }
 
 /**
@@ -24,7 +27,19 @@ export interface Question {
   answer(request: PlainRequest, caller: Caller): Promise<object | Refusal>;
 }
 
-export type Asked = Pick<Services, "accounts" | "balances" | "clock" | "purse" | "usage">;
+export type Asked = Pick<
+  Services,
+  "accounts" | "balances" | "clock" | "memberLimits" | "purse" | "usage"
+>;
+
+/** Refuses to show the wallet to a member of a team: it is another person's. */
+export function notHis({ memberId }: Caller): Refusal | undefined {
+  if (memberId === null) return undefined;
+  return refuse.forbidden(
+    "This wallet belongs to the owner of your team. GET /v1/key shows what your key may spend.",
+    { code: "wallet_of_team" },
+  );
+}
 
 /** Returns the wallet of a caller. */
 export async function walletOf({ balances }: Asked, { accountId }: Caller) {
@@ -41,6 +56,17 @@ export async function keyOf({ accounts }: Asked, { accountId, keyId }: Caller) {
   return refuse.unauthenticated("The API key was revoked; create a new one.", {
     code: "invalid_api_key",
   });
+}
+
+/** Returns the limits of a key, and with its own budgets those of the member who uses it. */
+export async function limitsOf(asked: Asked, key: Parameters<typeof keyLimits.shown>[1]) {
+  const { limits, budgets } = await keyLimits.shown(asked, key);
+  const { memberId, accountId } = key;
+  const ofMember = memberId === null ? undefined : await asked.memberLimits.current?.(memberId);
+  if (memberId === null || ofMember === undefined) return { limits, budgets };
+  const member = { kind: "member", id: memberId } as const;
+  const more = await keyLimits.budgets(asked, accountId, member, ofMember);
+  return { limits, budgets: [...budgets, ...more] };
 }
 
 /** An amount in đồng, exact to a millionth. */

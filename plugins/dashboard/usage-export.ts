@@ -12,6 +12,7 @@ import { Downloads } from "../page-parts/downloads.ts";
 import { type CallRecord, withKeyNames } from "./call-record.ts";
 import { csvHead, csvRow, type Decimal } from "./csv.ts";
 import { ExportTurns } from "./export-turns.ts";
+import { seenBy } from "./usage.ts";
 import { exportInput, type UsageCursor, type UsageFilter } from "./usage-input.ts";
 
 /**
@@ -60,11 +61,15 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
   return {
     method: "GET",
     path: "/usage.csv",
-    async handle({ query }, { accountId }) {
+    forMembers: true,
+    async handle({ query }, customer) {
+      const { accountId, member } = customer;
+      const person = member?.ownAccountId ?? accountId;
       const input = readQuery(exportInput, query);
       if (isRefusal(input)) return input;
-      if (downloads.isFull(accountId)) return tooMany(exportsPerAccountMax);
-      const { decimal, ...filter } = input;
+      if (downloads.isFull(person)) return tooMany(exportsPerAccountMax);
+      const { decimal, ...given } = input;
+      const filter = seenBy(customer, given);
       const archivedBefore = await services.usage.archivedBefore(accountId, filter);
       const name = `usage-${dayOf(new Date(services.clock.now()))}.csv`;
       return {
@@ -78,7 +83,7 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
           "no-store",
           ...(archivedBefore ? ["x-archived-before", archivedBefore.toISOString()] : []),
         ],
-        body: downloads.counted(accountId, text(accountId, filter, decimal)),
+        body: downloads.counted(person, text(accountId, filter, decimal)),
       };
     },
   };

@@ -38,6 +38,7 @@ function moment(isEnd: boolean) {
 }
 
 const KEY = "the id of a key";
+const MEMBER = "the id of a member of your team";
 const STATUS = "ok, failed, or a status from 100 to 599";
 const MODEL = "the id of a model";
 const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
@@ -49,6 +50,7 @@ const filter = {
   // Excludes control characters: Postgres refuses a statement that contains NUL.
   model: v.optional(v.pipe(v.string(MODEL), v.regex(/^\P{C}{1,200}$/u, MODEL))),
   key: v.optional(v.pipe(v.string(KEY), v.check(isId, KEY))),
+  member: v.optional(v.pipe(v.string(MEMBER), v.check(isId, MEMBER))),
   status: v.optional(
     v.pipe(
       v.string(STATUS),
@@ -111,9 +113,9 @@ const DAYS_OF_BOTH_BY_DAY_MAX = 7;
  */
 export function daysSummedMax(
   by: readonly Dimension[],
-  { model, key }: Pick<UsageFilter, "model" | "key">,
+  { model, key, member }: Pick<UsageFilter, "model" | "key" | "member">,
 ): number {
-  const isOfOne = model !== undefined || key !== undefined;
+  const isOfOne = model !== undefined || key !== undefined || member !== undefined;
   if (isOfOne || !by.includes("model") || !by.includes("key")) return DAYS_MAX;
   return by.includes("day") ? DAYS_OF_BOTH_BY_DAY_MAX : DAYS_OF_BOTH_MAX;
 }

@@ -1,4 +1,5 @@
 import {
+  type Customer,
   type CustomerRoute,
   done,
   explainedCall,
@@ -10,18 +11,26 @@ import {
   type Services,
 } from "../../core/plugin/index.ts";
 import { recordJson, withKeyNames } from "./call-record.ts";
-import { refusedInput, summaryInput, summedFrom, usagePage } from "./usage-input.ts";
+import {
+  refusedInput,
+  summaryInput,
+  summedFrom,
+  type UsageFilter,
+  usagePage,
+} from "./usage-input.ts";
 
 /** Routes for a customer's usage: pages of records, sums, refused calls, and single calls. */
 export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute[] {
-  return [
+  const routes: CustomerRoute[] = [
     {
       method: "GET",
       path: "/usage",
-      async handle({ query }, { accountId }) {
+      async handle({ query }, customer) {
+        const { accountId } = customer;
         const input = readQuery(usagePage, query);
         if (isRefusal(input)) return input;
-        const { limit, before, ...filter } = input;
+        const { limit, before, ...given } = input;
+        const filter = seenBy(customer, given);
         const [page, archivedBefore] = await Promise.all([
           usage.page({ accountId, filter, limit, before }),
           usage.archivedBefore(accountId, filter),
@@ -38,10 +47,12 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
     {
       method: "GET",
       path: "/usage/summary",
-      async handle({ query }, { accountId }) {
+      async handle({ query }, customer) {
+        const { accountId } = customer;
         const input = readQuery(summaryInput, query);
         if (isRefusal(input)) return input;
-        const { by, ...filter } = input;
+        const { by, ...given } = input;
+        const filter = seenBy(customer, given);
         const from = summedFrom(by, filter, clock.now());
         if (isRefusal(from)) return from;
         const { sums, total, isCut, lacksFailed } = await usage.sums(accountId, by, {
@@ -60,10 +71,10 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
     {
       method: "GET",
       path: "/usage/refused",
-      async handle({ query }, { accountId }) {
+      async handle({ query }, customer) {
         const input = readQuery(refusedInput, query);
         if (isRefusal(input)) return input;
-        const { counts, last } = await usage.refused(accountId, input);
+        const { counts, last } = await usage.refused(customer.accountId, seenBy(customer, input));
         const names = await accounts.keyNames([...counts, ...last].map(({ keyId }) => keyId));
         const keyOf = (id: string) => ({ key_id: id, key_name: names.get(id) ?? null });
         return done({
@@ -83,9 +94,9 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
     {
       method: "GET",
       path: "/calls/:id",
-      async handle({ params }, { accountId }) {
+      async handle({ params }, { accountId, member }) {
         const id = params["id"] ?? "";
-        const found = isId(id) ? await usage.call(accountId, id) : undefined;
+        const found = isId(id) ? await usage.call(accountId, id, member?.id) : undefined;
         if (found) {
           const [named] = await withKeyNames({ accounts }, [found]);
           const explained = explainedCall({ state: "recorded", record: found }, "api");
@@ -102,6 +113,12 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
       },
     },
   ];
+  return routes.map((route) => ({ ...route, forMembers: true }));
+}
+
+/** Returns a filter that selects only what a customer may see: a member of a team sees his own calls. */
+export function seenBy<Filter extends UsageFilter>({ member }: Customer, given: Filter): Filter {
+  return member ? { ...given, member: member.id } : given;
 }
 
 type UsageSum = Awaited<ReturnType<Services["usage"]["sums"]>>["sums"][number];

@@ -10,6 +10,7 @@ import {
 } from "../../core/plugin/index.ts";
 
 type CallerKey = NonNullable<Call["key"]>;
+type MemberLimits = NonNullable<CallerKey["limits"]>["ofMember"];
 type Rate = Awaited<ReturnType<Services["rateLimiter"]["takeCall"]>>;
 
 export const requires = ["key"];
@@ -31,20 +32,46 @@ export default function rateLimit(
   settings: v.InferOutput<typeof options>,
 ): Plugin {
   const running = new WeakSet<Call>();
+  /** Calls that count for the member of a team who uses their key. */
+  const runningOfMember = new WeakSet<Call>();
 
   function enter(call: Call, { id, limits }: CallerKey): Verdict | Promise<Verdict> {
     const most = lower(settings.concurrent_calls, limits?.callsAtOnce);
-    if (most === 0) return undefined;
+    if (most === 0) return enterMember(call, limits?.ofMember);
     const entered = rateLimiter.enterCall(id, call.id, most);
     return entered instanceof Promise ? entered.then(decide) : decide(entered);
 
+    function decide(allowed: boolean): Verdict | Promise<Verdict> {
+      if (!allowed) return tooManyAtOnce("This key is", most);
+      running.add(call);
+      return enterMember(call, limits?.ofMember);
+    }
+  }
+
+  /** Counts a call of a member too, if he has a limit of calls at once. */
+  function enterMember(call: Call, member: MemberLimits): Verdict | Promise<Verdict> {
+    const most = member?.callsAtOnce;
+    if (!member || most === undefined) return undefined;
+    const entered = rateLimiter.enterCall(member.of.id, call.id, most);
+    return entered instanceof Promise ? entered.then(decide) : decide(entered);
+
     function decide(allowed: boolean): Verdict {
-      if (allowed) {
-        running.add(call);
-        return undefined;
-      }
-      const message = `This key is limited to ${most} calls at once; wait for one to finish.`;
-      return limited(message, ["retry-after", "1"]);
+      if (!allowed) return tooManyAtOnce("You are", most ?? 0);
+      runningOfMember.add(call);
+      return undefined;
+    }
+  }
+
+  /** Takes a call of a member out of his limit, if he has one. */
+  function takeOfMember(call: Call, key: CallerKey): Verdict | Promise<Verdict> {
+    const member = key.limits?.ofMember;
+    const perMinute = member?.callsPerMinute;
+    if (!member || perMinute === undefined) return enter(call, key);
+    const rate = rateLimiter.takeCall(member.of.id, perMinute, perMinute);
+    return rate instanceof Promise ? rate.then(decide) : decide(rate);
+
+    function decide({ allowed, retryMs }: Rate): Verdict | Promise<Verdict> {
+      return allowed ? enter(call, key) : tooFast("You are", perMinute ?? 0, retryMs);
     }
   }
 
@@ -56,7 +83,7 @@ export default function rateLimit(
       if (!key) return undefined;
       const ofOperator = key.requestsPerMinute ?? settings.requests_per_minute;
       const perMinute = lower(ofOperator, key.limits?.callsPerMinute);
-      if (perMinute === 0) return enter(call, key);
+      if (perMinute === 0) return takeOfMember(call, key);
       const burst = perMinute === ofOperator && settings.burst > 0 ? settings.burst : perMinute;
       const rate = rateLimiter.takeCall(key.id, perMinute, burst);
       return rate instanceof Promise ? rate.then(decide) : decide(rate);
@@ -65,19 +92,22 @@ export default function rateLimit(
         const headers = rateHeaders(taken, perMinute);
         if (taken.allowed) {
           call.replyHeaders.push(...headers);
-          return key && enter(call, key);
+          return key && takeOfMember(call, key);
         }
-        const seconds = Math.max(1, Math.ceil(taken.retryMs / 1000));
-        headers.push("retry-after", String(seconds));
-        const message = `This key is limited to ${perMinute} calls a minute; wait for the seconds in retry-after.`;
-        return limited(message, headers);
+        return tooFast("This key is", perMinute, taken.retryMs, headers);
       }
     },
 
     close(call) {
-      if (!running.delete(call) || !call.key) return undefined;
-      const left = rateLimiter.leaveCall(call.key.id, call.id);
-      return left instanceof Promise ? left : undefined;
+      const { key } = call;
+      const left = running.delete(call) && key ? rateLimiter.leaveCall(key.id, call.id) : undefined;
+      const memberId = key?.memberId;
+      const leftToo =
+        runningOfMember.delete(call) && memberId
+          ? rateLimiter.leaveCall(memberId, call.id)
+          : undefined;
+      if (left instanceof Promise) return left.then(() => leftToo);
+      return leftToo instanceof Promise ? leftToo : undefined;
     },
   };
 }
@@ -97,6 +127,22 @@ function rateHeaders(rate: Rate, perMinute: number): string[] {
     "x-ratelimit-reset-requests",
     `${(rate.resetMs / 1000).toFixed(3)}s`,
   ];
+}
+
+function tooFast(
+  whose: string,
+  perMinute: number,
+  retryMs: number,
+  headers: readonly string[] = [],
+): Refusal {
+  const seconds = Math.max(1, Math.ceil(retryMs / 1000));
+  const message = `${whose} limited to ${perMinute} calls a minute; wait for the seconds in retry-after.`;
+  return limited(message, [...headers, "retry-after", String(seconds)]);
+}
+
+function tooManyAtOnce(whose: string, most: number): Refusal {
+  const message = `${whose} limited to ${most} calls at once; wait for one to finish.`;
+  return limited(message, ["retry-after", "1"]);
 }
 
 function limited(message: string, headers: readonly string[]): Refusal {

@@ -16,8 +16,10 @@ const RETRY_HEADERS = ["retry-after", "1"];
 /** A call posted by another process is visible once it is committed, which takes less than this without an outage. */
 const RECENT_MS = 60_000;
 
+type Caller = Parameters<Parameters<typeof addKeyRoutes>[3][number]["handle"]>[1];
+
 /**
- * `GET /v1/calls/:call` explains the cost of a call of this key's account. The id is `x-request-id` of the reply.
+ * `GET /v1/calls/:call` explains the cost of a call of this key's account; to a member of a team, of a call of this key. The id is `x-request-id` of the reply.
  *
  * - 200: the final record.
  * - 202 with `state: pending`: in flight, or not committed yet; request it again for the final record.
@@ -31,11 +33,12 @@ export function addCallRoute(router: Router, services: Services): void {
 
   async function answer(
     { params }: PlainRequest,
-    { accountId }: { readonly accountId: string },
+    { accountId, keyId, memberId }: Caller,
   ): Promise<PlainResponse | Refusal> {
     const callId = params["call"] ?? "";
     const found = await wallets.current.call(callId);
-    if (found && found.record.accountId === accountId) {
+    const isOwn = memberId === null || found?.record.keyId === keyId;
+    if (found && found.record.accountId === accountId && isOwn) {
       if (found.state === "recorded") return done(explainedCall(found, "api"));
       // A quarantined call waits for an operator, so the customer sees it as pending.
       return done(explainedCall({ ...found, state: "pending" }, "api"), 202, RETRY_HEADERS);

@@ -29,7 +29,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     ...["hold_epochs", "hold_members"],
     "ledger_identity",
   ],
-  // It reads the records, the movements, and which months have left, beside its own sums.
+  // It reads the records, the movements, which months have left, and which keys a member uses, beside its own sums.
   "core/usage/": [
     ...[
       "ledger_entries",
@@ -40,7 +40,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
       "usage_daily_models",
     ],
     ...["usage_of_many_keys", "refused_calls", "last_refused_calls"],
-    ...["wallets", "purses"],
+    ...["wallets", "purses", "api_keys"],
   ],
 };
 

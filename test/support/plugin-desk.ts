@@ -60,6 +60,7 @@ export function keyOf(changes: Partial<CallerKey> = {}): CallerKey {
   return {
     id: "K",
     accountId: "A",
+    memberId: null,
     name: "a key",
     hash: "00".repeat(32),
     status: "active",

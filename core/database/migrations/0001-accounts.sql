@@ -58,10 +58,12 @@ $$;
 
 -- `sealed`: the key's text, encrypted so that its owner can read it again. `sealed_by` names the master key, so that a
 -- rotation finds what an old one has sealed. Both are null for keys made without a master key. `limits`: a `KeyLimitsJson`
--- (core/accounts/key-limits.ts), or null if its owner has set none.
+-- (core/accounts/key-limits.ts), or null if its owner has set none. `member_id`: the person who uses the key, if that is not
+-- the owner of the account; a plugin knows who that is.
 create table api_keys (
   id uuid primary key,
   account_id uuid not null references accounts,
+  member_id uuid,
   name text not null,
   hash bytea not null unique check (octet_length(hash) = 32),
   prefix text not null,
@@ -79,6 +81,7 @@ create table api_keys (
 );
 
 create index api_keys_account on api_keys (account_id);
+create index api_keys_member on api_keys (member_id) where member_id is not null;
 create index api_keys_changed on api_keys (changed_at) where changed_at is not null;
 -- An operator finds an account by the first characters of a key. Keys are plain ASCII, so the order of bytes serves any
 -- prefix.
@@ -99,11 +102,11 @@ create table key_macs (
 insert into key_macs (secret)
 values (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
 
--- Creates a key, unless the account has its maximum of active keys. The lock on the account makes the count exact: of two
+-- Creates a key, unless its owner or member has the maximum of active keys. The lock on the account makes the count exact: of two
 -- keys at once, the second sees the first.
 create function create_api_key(
   key_id uuid, key_account uuid, key_name text, key_hash bytea, key_prefix text, active_keys_max integer,
-  key_sealed bytea, key_sealed_by text, key_limits jsonb
+  key_sealed bytea, key_sealed_by text, key_limits jsonb, key_member uuid
 ) returns text language plpgsql as $$
 begin
   perform from accounts where id = key_account for update;
@@ -111,14 +114,15 @@ begin
     return 'no_account';
   end if;
   if (
-    select count(*) from api_keys where account_id = key_account and status = 'active'
+    select count(*) from api_keys
+    where account_id = key_account and status = 'active' and member_id is not distinct from key_member
   ) >= active_keys_max then
     return 'too_many_keys';
   end if;
-  insert into api_keys (id, account_id, name, hash, prefix, sealed, sealed_by, limits)
+  insert into api_keys (id, account_id, name, hash, prefix, sealed, sealed_by, limits, member_id)
   values (
     key_id, key_account, key_name, key_hash, key_prefix, key_sealed, key_sealed_by,
-    nullif(jsonb_strip_nulls(key_limits), '{}')
+    nullif(jsonb_strip_nulls(key_limits), '{}'), key_member
   );
   return 'created';
 end

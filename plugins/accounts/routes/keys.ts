@@ -19,7 +19,7 @@ import { unproven } from "./proof.ts";
 /** A list shows only the latest revoked keys, since an account can have any number of them. */
 const REVOKED_SHOWN_MAX = 100;
 
-/** Routes for the customer's own API keys. Keys of other customers get 404. */
+/** Routes for the customer's own API keys. Keys of other customers get 404, as others' keys do for a member of a team. */
 export function keyRoutes(context: AccountContext): CustomerRoute[] {
   const { services, sealer, throttle, options, devices } = context;
   const { accounts, keys, usage, log } = services;
@@ -27,27 +27,32 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
   /** Logs that a key was shown, and mails its owner: once in 30 days for a key and a browser, as the chat shows its own. */
   async function noteShown(
     request: PlainRequest,
-    { accountId, sessionId }: Customer,
+    { accountId, member, sessionId }: Customer,
     keyId: string,
   ): Promise<void> {
+    const person = member?.ownAccountId ?? accountId;
     log.info(
       { account_id: accountId, key_id: keyId, remote_address: request.remoteAddress },
       "an API key was shown to its owner",
     );
-    const browser = (await devices.known(request, accountId, context.isSecure)) ?? sessionId;
+    const browser = (await devices.known(request, person, context.isSecure)) ?? sessionId;
     if (await throttle.take(["shown", `${keyId} ${browser}`])) return;
-    const key = (await accounts.latestKeys(accountId, REVOKED_SHOWN_MAX)).find(
+    const key = (await accounts.latestKeys(accountId, REVOKED_SHOWN_MAX, member?.id)).find(
       ({ id }) => id === keyId,
     );
-    if (key) await context.tellOwnerAfter(accountId, "key-shown", describe(key));
+    if (key) await context.tellOwnerAfter(person, "key-shown", describe(key));
   }
 
-  return [
+  async function sealedKey({ accountId, member }: Customer, id: string) {
+    return isId(id) ? accounts.sealedKey(accountId, id, member?.id) : undefined;
+  }
+
+  const routes: CustomerRoute[] = [
     {
       method: "GET",
       path: "/keys",
-      async handle(_, { accountId }) {
-        const shown = await accounts.latestKeys(accountId, REVOKED_SHOWN_MAX);
+      async handle(_, { accountId, member }) {
+        const shown = await accounts.latestKeys(accountId, REVOKED_SHOWN_MAX, member?.id);
         const used = await usage.byKey(
           accountId,
           shown.map(({ id }) => id),
@@ -64,29 +69,27 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
       method: "POST",
       path: "/keys",
       async handle({ body }, customer) {
-        const { accountId, isEmailVerified } = customer;
+        const { accountId, isEmailVerified, member } = customer;
+        const person = member?.ownAccountId ?? accountId;
         const wanted = readBody(newKey, body);
         if (isRefusal(wanted)) return wanted;
         if (!isEmailVerified) return notVerified();
         const refusal =
           keyLimits.refusal(wanted.limits, services.catalogue) ??
           (await unproven(context, customer)) ??
-          (await throttle.take(["key", accountId]));
+          (await throttle.take(["key", person]));
         if (refusal) return refusal;
         const made = await keys.create(
           accountId,
           wanted.name,
           options.active_keys_max,
           wanted.limits,
+          member?.id,
         );
         if (made.kind === "no_account") return refuse.notFound("This account does not exist.");
         if (made.kind === "too_many_keys") return tooMany(options.active_keys_max);
         const { id, key, prefix } = made;
-        await context.tellOwnerAfter(
-          accountId,
-          "key-made",
-          describe({ name: wanted.name, prefix }),
-        );
+        await context.tellOwnerAfter(person, "key-made", describe({ name: wanted.name, prefix }));
         return done({ id, key, name: wanted.name, prefix }, 201);
       },
     },
@@ -94,9 +97,8 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
       method: "POST",
       path: "/keys/:key/reveal",
       async handle(request, customer) {
-        const { accountId } = customer;
         const id = request.params["key"] ?? "";
-        const record = isId(id) ? await accounts.sealedKey(accountId, id) : undefined;
+        const record = await sealedKey(customer, id);
         if (record === undefined) return noSuchKey();
         if (record === "unsealed") return notRecoverable();
         const refusal = await unproven(context, customer);
@@ -118,7 +120,7 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
       path: "/keys/:key/limits",
       async handle({ params, body }, customer) {
         const id = params["key"] ?? "";
-        const record = isId(id) ? await accounts.sealedKey(customer.accountId, id) : undefined;
+        const record = await sealedKey(customer, id);
         if (record === undefined) return noSuchKey();
         const change = readBody(keyChange, body);
         if (isRefusal(change)) return change;
@@ -135,14 +137,15 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
     {
       method: "POST",
       path: "/keys/:key/revoke",
-      async handle({ params }, { accountId }) {
+      async handle({ params }, customer) {
         const id = params["key"] ?? "";
-        const record = isId(id) ? await accounts.sealedKey(accountId, id) : undefined;
+        const record = await sealedKey(customer, id);
         if (record === undefined || !(await keys.revoke(id))) return noSuchKey();
         return done({ id, status: "revoked" });
       },
     },
   ];
+  return routes.map((route) => ({ ...route, forMembers: true }));
 }
 
 function describe({ name, prefix }: Pick<AccountKey, "name" | "prefix">): string {
@@ -157,6 +160,7 @@ function bodyOf(key: AccountKey, used: KeyUsage | undefined): object {
     id: key.id,
     name: key.name,
     prefix: key.prefix,
+    member: key.memberId,
     status: key.status,
     created_at: key.createdAt.toISOString(),
     revoked_at: key.revokedAt?.toISOString() ?? null,

@@ -44,10 +44,12 @@ export function proofRoute(context: AccountContext): CustomerRoute {
  */
 export async function unproven(
   { sessions, secondFactors }: AccountContext,
-  { accountId, sessionId }: Customer,
+  { accountId, member, sessionId }: Customer,
 ): Promise<Refusal | undefined> {
   if (await sessions.isProven(sessionId)) return undefined;
-  return (await secondFactors.ofAccount(accountId)) ? codeRequired() : passwordRequired();
+  return (await secondFactors.ofAccount(member?.ownAccountId ?? accountId))
+    ? codeRequired()
+    : passwordRequired();
 }
 
 function passwordRequired(): Refusal {

@@ -30,6 +30,7 @@ class MemoryKeyRows implements KeyRows {
     const key: KeyRecord = {
       id: `id of ${secret}`,
       accountId: "account",
+      memberId: null,
       name: "test",
       hash,
       status: "active",
@@ -67,7 +68,12 @@ class MemoryKeyRows implements KeyRows {
   }
 
   async create(key: NewKey): Promise<"created"> {
-    this.known.set(key.hash, { ...this.add("template"), ...key, limits: undefined });
+    this.known.set(key.hash, {
+      ...this.add("template"),
+      ...key,
+      memberId: key.memberId ?? null,
+      limits: undefined,
+    });
     return "created";
   }
 }
@@ -327,6 +333,14 @@ t.test("keys", async (t) => {
     t.equal((await found)?.accountStatus, "suspended");
     t.equal((await keys.find("secret"))?.accountStatus, "suspended");
     t.equal(rows.asked, 2);
+  });
+
+  t.test("of a member serve no call while nothing knows his limits", async (t) => {
+    const { keys, rows, clock } = setUp();
+    rows.add("secret", { memberId: "M" });
+    const found = await keys.find("secret");
+    const caller = { clientAddress: () => "10.0.0.1" };
+    t.match(found?.limits?.refusal(clock.now(), caller), { code: "member_paused" });
   });
 
   t.test("take at most 700 bytes each", async (t) => {

@@ -13,5 +13,6 @@ export function newKey(accountId: string, activeKeysMax = 10): NewKey {
     activeKeysMax,
     sealed: null,
     limits: {},
+    memberId: undefined,
   };
 }
