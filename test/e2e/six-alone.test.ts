@@ -30,6 +30,7 @@ const OTHERS = [
   "servers",
   "admin",
   "statements",
+  "teams",
   "dashboard",
   "vouchers",
   "topup",
