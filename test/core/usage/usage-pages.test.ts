@@ -64,7 +64,8 @@ t.test("a page of calls that succeeded, failed, or ended with one status", async
 t.test("a call is shown to its own account, with the fields that customers may see", async (t) => {
   const callId = newId(day(3).getTime());
   const record = { callId, accountId: "A", unit: "call", upstream: "main", status: 200 };
-  const read = (accountId: string) => callOf(databaseOf([record]).database, accountId, callId, undefined);
+  const read = (accountId: string) =>
+    callOf(databaseOf([record]).database, accountId, callId, undefined);
   t.match(await read("A"), { callId, status: 200 });
   t.notOk("upstream" in ((await read("A")) ?? {}));
   t.equal(await read("B"), undefined);
