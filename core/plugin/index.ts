@@ -31,7 +31,6 @@ export { confirmation } from "./confirmation.ts";
 export { keyLimits } from "./key-limits.ts";
 export { contentTypeOf } from "./plugin.ts";
 export type { Services } from "./services.ts";
-export type { Customer } from "./slot.ts";
 
 // Money and usage as values.
 
@@ -87,7 +86,7 @@ export {
 } from "./json-route.ts";
 export { roles } from "./operator.ts";
 export { httpAddress, reachableAddress } from "./public-host.ts";
-export type { PlainRequest, PlainResponse, Router } from "./router.ts";
+export type { Customer, PlainRequest, PlainResponse, Router } from "./router.ts";
 
 // Tools for any process.
 

@@ -7,9 +7,16 @@ import { codeOf } from "../process/thrown.ts";
 import type { Statement } from "../usage/books.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import { type Operator, type Right, roles } from "./operator.ts";
-import type { PlainHandler, PlainRequest, PlainResponse, Route, Router } from "./router.ts";
+import type {
+  Customer,
+  PlainHandler,
+  PlainRequest,
+  PlainResponse,
+  Route,
+  Router,
+} from "./router.ts";
 import type { Services } from "./services.ts";
-import type { Customer, CustomerGuard } from "./slot.ts";
+import type { CustomerGuard } from "./slot.ts";
 
 /** A JSON route of a plugin, for operators, for signed-in customers, or public. */
 interface JsonRoute<Visitor> {
@@ -35,7 +42,7 @@ export type PublicRoute = JsonRoute<"public">;
 interface Caller {
   readonly keyId: string;
   readonly accountId: string;
-  /** The member of a team who uses the key. He may not see what others do with the account. */
+  /** The member of a team who uses the key. He must not see what others do with the account. */
   readonly memberId: string | null;
 }
 

@@ -2,7 +2,6 @@ import type { Endpoint } from "../catalogue/endpoint.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { ClientWire } from "../wire/wire.ts";
 import type { Right } from "./operator.ts";
-import type { CustomerGuard } from "./slot.ts";
 
 /** A request to a plugin's own route, with its whole body. */
 export interface PlainRequest {
@@ -24,6 +23,17 @@ export interface PlainRequest {
   readonly accountId?: string;
   /** The member of a team who uses that key; null if the owner of the account does. */
   readonly memberId?: string | null;
+}
+
+/** A signed-in customer. */
+export interface Customer {
+  /** The account whose keys and calls the request is about. */
+  readonly accountId: string;
+  /** Set if another customer works on this account: only the keys and calls of the member `id` are his. */
+  readonly member?: { readonly id: string; readonly ownAccountId: string };
+  readonly email: string;
+  readonly isEmailVerified: boolean;
+  readonly sessionId: string;
 }
 
 export interface PlainResponse {
@@ -60,7 +70,7 @@ export type Route = {
   /** The right that an operator needs. */
   readonly right?: Right;
   /** Of a route that members of teams may use: returns its handler behind their guard. */
-  readonly behind?: (guard: CustomerGuard) => PlainHandler;
+  readonly behind?: (guard: (request: PlainRequest) => Promise<Customer | Refusal>) => PlainHandler;
 } & (
   | {
       readonly access: "call";

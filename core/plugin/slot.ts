@@ -9,7 +9,7 @@ import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Call } from "./call.ts";
 import type { ModelNames } from "./model-names.ts";
 import type { AskedMovement, Operator } from "./operator.ts";
-import type { PlainRequest } from "./router.ts";
+import type { Customer, PlainRequest } from "./router.ts";
 
 /** A place that one plugin fills for core and for other plugins. */
 export interface Slot<T> {
@@ -137,7 +137,7 @@ export interface Customers {
   unproven(customer: Customer): Promise<Refusal | undefined>;
 
   /**
-   * Writes a mail into the outbox that invites an address, which may have no account, to the team of this account.
+   * Writes a mail into the outbox that invites an address, perhaps without an account, to the team of this account.
    * `from`: who invites. One cause has one mail.
    */
   invite(accountId: string, email: string, from: string, cause: string): Promise<void>;
@@ -225,17 +225,6 @@ export const noMessages: Messages = {
   announce: async () => 0,
   secretMails: { isFull: true, take: () => false },
 };
-
-/** A signed-in customer. */
-export interface Customer {
-  /** The account whose keys and calls the request is about. */
-  readonly accountId: string;
-  /** Set if another customer works on this account: he may see and change only the keys, and see the calls, of `id`. */
-  readonly member?: { readonly id: string; readonly ownAccountId: string };
-  readonly email: string;
-  readonly isEmailVerified: boolean;
-  readonly sessionId: string;
-}
 
 /** The operators whom a plugin knows. */
 export interface Operators {

@@ -8,7 +8,7 @@ import { withTimeout } from "../process/timeout.ts";
 import { dayOf } from "../process/vietnam-day.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { RefusedCall, RefusedCalls, RefusedCount, UsageFilter } from "./books.ts";
-import { keysOfMember } from "./usage-sources.ts";
+import { keysOfMember } from "./usage-page-statement.ts";
 
 /** Maximum number of accounts in one statement. */
 const BATCH_ACCOUNTS = 200;

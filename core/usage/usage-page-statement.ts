@@ -1,7 +1,6 @@
 import type { Parameter } from "../database/database.ts";
 import { fieldsIn, usageColumns } from "../money/usage-fields.ts";
 import type { UsageCursor, UsageFilter } from "./books.ts";
-import { keysOfMember } from "./usage-sources.ts";
 
 /** The columns that customers may see. */
 const RECORD_COLUMNS = usageColumns(fieldsIn("api"), "record");
@@ -105,3 +104,8 @@ const COLUMN_TYPES = {
   model: ["model", "text"],
   key: ["key_id", "uuid"],
 } as const;
+
+/** Returns the SQL for the ids of the keys that a member uses. `member`: the name of a parameter. */
+export function keysOfMember(member: string): string {
+  return `array(select id from api_keys where member_id = ${member}::uuid)`;
+}

@@ -1,7 +1,7 @@
 import type { Database, Parameter } from "../database/database.ts";
 import { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 import type { UsageDimension, UsageFilter } from "./books.ts";
-import { SOUND } from "./usage-page-statement.ts";
+import { keysOfMember, SOUND } from "./usage-page-statement.ts";
 
 export const GROUPS: Readonly<Record<UsageDimension, string>> = {
   day: "day",
@@ -9,11 +9,6 @@ export const GROUPS: Readonly<Record<UsageDimension, string>> = {
   key: "key_id",
 };
 const SUMS = ["calls", "input_tokens", "output_tokens", "charged"] as const;
-/** Returns the SQL for the ids of the keys that a member uses. `member`: the name of a parameter. */
-export function keysOfMember(member: string): string {
-  return `array(select id from api_keys where member_id = ${member}::uuid)`;
-}
-
 const COLUMNS = ["day", "model", "key_id", ...SUMS].join(", ");
 
 /** Returns true if the account has sums by key alone and by model alone too: see `0003-usage.sql`. */

@@ -1,9 +1,9 @@
 import { newId, type Services } from "../../core/plugin/index.ts";
 
 type Limits = Awaited<ReturnType<Services["accounts"]["keys"]>>[number]["limits"];
-export type LimitsChange = NonNullable<Parameters<Services["keys"]["create"]>[3]>;
+type LimitsChange = NonNullable<Parameters<Services["keys"]["create"]>[3]>;
 
-export type Role = "manager" | "member";
+type Role = "manager" | "member";
 
 /** A member of a team, or a person who is invited to it. */
 export interface Member {

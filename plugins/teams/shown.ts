@@ -1,7 +1,7 @@
 import { dayOf, formatVnd, keyLimits, type Services, startOfDay } from "../../core/plugin/index.ts";
 import type { Member } from "./members.ts";
 
-/** What a member spent, in µđ. */
+/** The charges of a member, in µđ. */
 interface Spent {
   readonly today: bigint;
   readonly month: bigint;

@@ -92,7 +92,7 @@ t.test("a budget of a key, on two gateways with one Redis and one Postgres", asy
       const person = await createCustomer(gatewayOf(0));
       await sql.query(
         `insert into team_members (id, account_id, email, own_account_id, role, limits, invited_at, joined_at)
-        values ($1, $2, $1, $3, 'member', $4::text::jsonb, now(), now())`,
+        values ($1::text::uuid, $2, $1::text, $3, 'member', $4::text::jsonb, now(), now())`,
         [id, customer.accountId, person.accountId, JSON.stringify(limits)],
       );
       for (const { keyId } of used) {

@@ -38,7 +38,7 @@ t.test("a team", async (t) => {
     t.match((await owner.get(`${pathOf(owner)}/members`)).body.data, [{ email, state: "active" }]);
   });
 
-  t.test("takes nobody else", async (t) => {
+  t.test("takes no one else", async (t) => {
     const [owner, person, stranger] = [await at.owner(), await at.person(), await at.person()];
     const invite = (email: string) => owner.post(`${pathOf(owner)}/members`, { email });
     t.equal((await invite(person.email)).status, 201);
