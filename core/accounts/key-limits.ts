@@ -127,24 +127,32 @@ function budgetOf(of: Limited, period: KeyBudget["period"], day: string, vnd: st
   const place = { day, month: day.slice(0, 7), total: "total" }[period];
   const until = { day: endOfDay(day), month: endOfMonth(day), total: undefined }[period];
   const budget = `${vnd} đ ${A_PERIOD[period]}`;
-  const isKey = of.kind === "key";
-  const wait = [
-    until && `Wait until ${until.toISOString()}${isKey ? ", or use another key" : ""}.`,
-    isKey && !until && "Use another key.",
-    ASK[of.kind],
-  ];
-  const code = isKey ? "key_budget_exceeded" : "member_budget_exceeded";
+  const spent = of.kind === "key" ? keySpent : memberSpent;
   return {
     period,
     until,
     name: `${of.kind}:${of.id}:${place}`,
     limitMicroVnd: Number(vnd) * MICRO_VND_PER_VND,
     refusal: (availableMicroVnd) =>
-      refuse.insufficientBalance(
-        `${isKey ? "This API key has" : "You have"} ${formatVnd(Math.max(0, availableMicroVnd))} đ left of ${isKey ? "its" : "your"} budget of ${budget}${isKey ? "" : " in this team"}, too little for this call. ${wait.filter(Boolean).join(" ")}`,
-        { code },
-      ),
+      spent(formatVnd(Math.max(0, availableMicroVnd)), budget, until?.toISOString()),
   };
+}
+
+/** `left` is in đồng. `until`: when the period ends. */
+function keySpent(left: string, budget: string, until: string | undefined): Refusal {
+  const wait = until ? `Wait until ${until}, or use another key.` : "Use another key.";
+  return refuse.insufficientBalance(
+    `This API key has ${left} đ left of its budget of ${budget}, too little for this call. ${wait} ${ASK.key}`,
+    { code: "key_budget_exceeded" },
+  );
+}
+
+function memberSpent(left: string, budget: string, until: string | undefined): Refusal {
+  const wait = until ? `Wait until ${until}. ` : "";
+  return refuse.insufficientBalance(
+    `You have ${left} đ left of your budget of ${budget} in this team, too little for this call. ${wait}${ASK.member}`,
+    { code: "member_budget_exceeded" },
+  );
 }
 
 const LIMITS_BYTES = 300;

@@ -133,7 +133,7 @@ export interface Customers {
   /** Returns how to write to the owner of an account; undefined if there is no such account. */
   recipient(accountId: string): Promise<Recipient | undefined>;
 
-  /** Refuses what a stolen session alone may not do: the customer must have given the password or a code lately. */
+  /** Refuses what a stolen session alone must not do: the customer must have given the password or a code lately. */
   unproven(customer: Customer): Promise<Refusal | undefined>;
 
   /**
