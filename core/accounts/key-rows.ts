@@ -76,7 +76,9 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
 type KeyRow = Omit<KeyRecord, "hash" | "limits"> & { readonly limits: string | null };
 
 function limitsOf({ id, limits }: KeyRow): KeyLimits | undefined {
-  return limits === null ? undefined : new KeyLimits({ kind: "key", id }, JSON.parse(limits), limits.length);
+  return limits === null
+    ? undefined
+    : new KeyLimits({ kind: "key", id }, JSON.parse(limits), limits.length);
 }
 
 /** Copies a row, so that it takes a third of the memory: thousands of keys are cached. */

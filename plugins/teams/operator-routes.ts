@@ -86,6 +86,7 @@ export function operatorRoutes(services: Services, members: Members): OperatorRo
     {
       method: "POST",
       path: "/accounts/:account/team/members/:member/remove",
+      right: "support",
       async handle(request) {
         const accountId = await ownerOf(request);
         if (isRefusal(accountId)) return accountId;

@@ -12,6 +12,7 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
     const expected = {
       id: key.id,
       accountId: key.accountId,
+      memberId: null,
       name: "laptop",
       hash: key.hash,
       status: "active",
@@ -79,6 +80,7 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
       t.strictSame(shown, {
         id: e,
         accountId,
+        memberId: null,
         name: "laptop",
         prefix: "tg-ab12",
         status: "active",
