@@ -61,6 +61,7 @@ export default function dashboard(
         demo: has("demo") ? DEMO_EMAIL : undefined,
         hasStatements: has("statements"),
         hasVouchers: has("vouchers"),
+        hasTeams: has("teams"),
       };
       const pages = dashboardHandler(files, all, services.customers);
       router.addRoute({ ...open, path: `${BASE}/*`, handler: pages });

@@ -14,17 +14,18 @@ interface Names {
   readonly demo: string | undefined;
   readonly hasStatements: boolean;
   readonly hasVouchers: boolean;
+  readonly hasTeams: boolean;
 }
 
 /** Serves the customers' pages. */
 export function dashboardHandler(
   files: PageFiles,
-  { serviceName, support, demo, hasStatements, hasVouchers }: Names,
+  { serviceName, support, demo, hasStatements, hasVouchers, hasTeams }: Names,
   customers: Services["customers"],
 ): (request: PlainRequest) => PlainResponse {
   return pagesHandler(files, {
     base: BASE,
-    routes: servedPages(hasStatements),
+    routes: servedPages(hasStatements, hasTeams),
     serviceName,
     texts: { vi: vietnamese, en: english },
     home: "/",
@@ -33,7 +34,8 @@ export function dashboardHandler(
       const { signUp, agreements } = customers.current;
       const statements = hasStatements ? "" : undefined;
       const vouchers = hasVouchers ? "" : undefined;
-      const plugins = { statements, vouchers };
+      const teams = hasTeams ? "" : undefined;
+      const plugins = { statements, vouchers, teams };
       return { support: support ?? "", "sign-up": signUp, demo, ...plugins, ...agreements };
     },
     // One order of the page for top-ups reads other data.

@@ -1,4 +1,5 @@
 import { ApiError, errorOf } from "../../page-parts/browser/api-error.ts";
+import { pathInTeam } from "./team.ts";
 
 const BASE = "/account/v1";
 
@@ -37,7 +38,7 @@ export function remove(path: string) {
 
 /** Returns the URL of a file that the browser downloads by itself. */
 export function addressOf(path: string, query: Record<string, string>): string {
-  return `${BASE}${path}?${new URLSearchParams(query)}`;
+  return `${BASE}${pathInTeam(path)}?${new URLSearchParams(query)}`;
 }
 
 async function send<Answer>(method: string, path: string, body?: object): Promise<Answer> {
@@ -45,7 +46,7 @@ async function send<Answer>(method: string, path: string, body?: object): Promis
   let response: Response;
   let answer: unknown;
   try {
-    response = await fetch(BASE + path, {
+    response = await fetch(BASE + pathInTeam(path), {
       method,
       credentials: "same-origin",
       headers: {

@@ -51,12 +51,31 @@ export interface Key extends LimitedKey {
   readonly id: string;
   readonly name: string;
   readonly prefix: string;
+  /** The id of the member of the team who uses it; null if the owner does. */
+  readonly member: string | null;
   readonly status: "active" | "revoked";
   readonly created_at: string;
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
   readonly cost_vnd: string;
   readonly recoverable: boolean;
+}
+
+/** A member of a team, or a person who is invited to it. */
+export interface Member extends LimitedKey {
+  readonly id: string;
+  readonly email: string;
+  readonly role: "manager" | "member";
+  readonly state: "invited" | "active" | "paused";
+  readonly spent_today_vnd: string;
+  readonly spent_month_vnd: string;
+}
+
+/** A member's place in a team. */
+export interface Place extends Member {
+  /** The id of the owner's account. */
+  readonly team: string;
+  readonly owner_email: string;
 }
 
 export interface NewKey {

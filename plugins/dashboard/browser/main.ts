@@ -9,18 +9,23 @@ import { showBare, showShell } from "../../page-parts/browser/shell.ts";
 import type { Site } from "../../page-parts/browser/site.ts";
 import { whenSignedOut, whenSuspended } from "./api.ts";
 import { balanceLink, forgetWallet } from "./balance.ts";
-import { servedPages } from "./page-table.ts";
+import { servedPages, shownPages } from "./page-table.ts";
 import { BASE } from "./routes.ts";
 import { chooseLanguage, currentAccount, expireSession, loadAccount, signOut } from "./session.ts";
 import { mountStatusBars, showMaintenance } from "./status-bars.ts";
 import { showSuspended } from "./suspended.ts";
+import { currentTeam } from "./team.ts";
+import { teamLink } from "./team-link.ts";
 import { setLanguage, t } from "./text.ts";
 
 const site: Site = {
   base: BASE,
-  routes: servedPages("statements" in document.documentElement.dataset),
+  get routes() {
+    const { statements, teams } = document.documentElement.dataset;
+    return shownPages(servedPages(statements !== undefined, teams !== undefined));
+  },
   person: () => currentAccount()?.email,
-  beside: balanceLink,
+  beside: () => (currentTeam() ? teamLink() : balanceLink()),
   chooseLanguage: (language) => chooseLanguage(language).catch(() => {}),
   signOut,
 };

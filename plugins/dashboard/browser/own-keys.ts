@@ -1,6 +1,7 @@
 import { get, post } from "./api.ts";
 import type { Key, NewKey } from "./contract.ts";
 import { proved } from "./proof.ts";
+import { currentTeam } from "./team.ts";
 
 /** Name of the key that the chat creates if the customer has no key that it can show again. */
 const OWN_NAME = "Dashboard chat";
@@ -9,7 +10,12 @@ const OWN_NAME = "Dashboard chat";
 export async function usableKeys(): Promise<Key[]> {
   const { data } = await get<{ data: Key[] }>("/keys");
   const usable = data.filter(
-    ({ status, recoverable, limits }) => status === "active" && recoverable && !limits.paused,
+    ({ status, recoverable, limits, member }) =>
+      status === "active" &&
+      recoverable &&
+      !limits.paused &&
+      // An owner does not spend what is for a member.
+      (member === null) === (currentTeam() === undefined),
   );
   return usable.sort((a, b) => Number(b.name === OWN_NAME) - Number(a.name === OWN_NAME));
 }

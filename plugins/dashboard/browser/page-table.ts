@@ -1,5 +1,6 @@
 import type { Route } from "../../page-parts/browser/routes.ts";
 import { dailySums } from "./daily-sums.ts";
+import { currentTeam } from "./team.ts";
 import type { Text } from "./text-en.ts";
 
 /** All pages. The menu shows those with an icon, in this order. Each is the file of its path. */
@@ -84,6 +85,14 @@ const pages: readonly Route<Text>[] = [
     load: () => import("./pages/how-to.ts"),
   },
   {
+    path: "/team",
+    title: "nav.team",
+    access: "session",
+    icon: "team",
+    reads: ["/teams"],
+    load: () => import("./pages/team.ts"),
+  },
+  {
     path: "/account",
     title: "nav.account",
     access: "session",
@@ -128,7 +137,22 @@ const pages: readonly Route<Text>[] = [
   },
 ];
 
-/** Returns the pages of a gateway with or without the plugin that closes statements. */
-export function servedPages(hasStatements: boolean): readonly Route<Text>[] {
-  return hasStatements ? pages : pages.filter(({ path }) => path !== "/statements");
+/** Returns the pages of a gateway with or without the plugins that close statements, and that have teams. */
+export function servedPages(hasStatements: boolean, hasTeams: boolean): readonly Route<Text>[] {
+  return pages.filter(
+    ({ path }) => (hasStatements || path !== "/statements") && (hasTeams || path !== "/team"),
+  );
+}
+
+/** The pages of a wallet, which its members do not see. */
+const OF_OWNER: ReadonlySet<string> = new Set(["", "/top-up", "/money", "/statements"]);
+
+/** Returns the pages of the wallet that is in use: of another person's team those of a member, which begin with the team. */
+export function shownPages(served: readonly Route<Text>[]): readonly Route<Text>[] {
+  if (currentTeam() === undefined) return served;
+  const team = served.find(({ path }) => path === "/team");
+  const others = served.filter(({ path }) => !OF_OWNER.has(path) && path !== "/team");
+  if (!team) return others;
+  const { icon: _, ...hidden } = team;
+  return [{ ...team, path: "", inBar: true }, hidden, ...others];
 }

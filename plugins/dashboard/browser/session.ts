@@ -4,6 +4,7 @@ import { get, post, setCsrfToken } from "./api.ts";
 import { forgetBalance } from "./balance.ts";
 import type { Account } from "./contract.ts";
 import { BASE, SIGNED_IN_COOKIE } from "./routes.ts";
+import { useTeam } from "./team.ts";
 import { setLanguage } from "./text.ts";
 
 const YEAR_S = 31_536_000;
@@ -54,6 +55,7 @@ async function enter(path: string, body: object): Promise<void> {
 export function forgetAccount(): void {
   account = undefined;
   forgetBalance();
+  useTeam(undefined);
   setCsrfToken("");
   rememberSignedIn(0);
 }

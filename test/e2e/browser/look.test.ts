@@ -18,6 +18,7 @@ const CUSTOMER_PAGES = [
   "",
   "usage",
   "keys",
+  "team",
   "top-up",
   "money",
   "statements",

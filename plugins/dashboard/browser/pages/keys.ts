@@ -13,6 +13,7 @@ import { get, post } from "../api.ts";
 import type { Key, NewKey } from "../contract.ts";
 import { proved } from "../proof.ts";
 import { BASE } from "../routes.ts";
+import { currentTeam } from "../team.ts";
 import { t } from "../text.ts";
 
 const ACTIVE_MAX = 10;
@@ -39,7 +40,8 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     if (signal.aborted) return;
     const inUse = data.filter((key) => key.status === "active");
     const past = data.filter((key) => key.status === "revoked");
-    count.textContent = t("keys.count", { count: inUse.length, max: ACTIVE_MAX });
+    const own = inUse.filter(({ member }) => (member === null) === (currentTeam() === undefined));
+    count.textContent = t("keys.count", { count: own.length, max: ACTIVE_MAX });
     fill(active, inUse.length > 0 ? keyList(inUse, load) : empty());
     fill(revoked, past.length > 0 && pastKeys(past));
   }
@@ -63,6 +65,9 @@ function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement
           { class: "item-main" },
           el("strong", {}, key.name),
           el("code", { class: "prefix" }, key.prefix),
+          key.member !== null &&
+            currentTeam() === undefined &&
+            el("span", { class: "badge" }, t("keys.ofmember")),
           key.limits.paused && el("span", { class: "badge bad" }, t("keys.paused")),
           el("p", { class: "hint" }, usedText(key)),
           shownLimits(key),

@@ -3,6 +3,7 @@ import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.t
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get } from "../api.ts";
 import type { Catalogue, Key } from "../contract.ts";
+import { ownMembers } from "../team-members.ts";
 import { t } from "../text.ts";
 import { usageCharts } from "../usage/charts.ts";
 import { loadPlot } from "../usage/draw-stack.ts";
@@ -15,9 +16,10 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   fill(root, pageHead(t("nav.usage"), t("usage.lead")), waiting());
   // For the chart, which reports it if that fails.
   loadPlot().catch(() => {});
-  const [{ models }, { data: keys }] = await Promise.all([
+  const [{ models }, { data: keys }, members] = await Promise.all([
     get<Catalogue>("/catalogue"),
     get<{ data: Key[] }>("/keys"),
+    ownMembers(),
   ]);
   if (signal.aborted) return;
   const charts = usageCharts(keys, signal, (bar) => filters.choosePeriod(bar));
@@ -29,7 +31,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     results.hidden = filter === undefined;
     return filter && [charts.show(filter), table.show(filter), refused.show(filter)];
   };
-  const filters = filterBar(models, keys, changed);
+  const filters = filterBar(models, keys, members, changed);
   const file = exportButton(filters.value, table.archivedBefore);
   fill(root, pageHead(t("nav.usage"), t("usage.lead"), file.button), filters.element, results);
   // One after the other, so that no part moves when another one grows.

@@ -1,7 +1,7 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field } from "../../../page-parts/browser/form.ts";
 import { dayBefore } from "../../../page-parts/browser/format.ts";
-import type { Key, Model } from "../contract.ts";
+import type { Key, Member, Model } from "../contract.ts";
 import { t } from "../text.ts";
 import type { Bar } from "./stack.ts";
 
@@ -11,6 +11,8 @@ export interface Filter {
   readonly to: string;
   readonly model: string;
   readonly key: string;
+  /** Of the team; always empty for those who have none. */
+  readonly member: string;
   readonly status: string;
 }
 
@@ -36,6 +38,7 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
 export function filterBar(
   models: readonly Model[],
   keys: readonly Key[],
+  members: readonly Member[],
   changed: () => void,
 ): FilterBar {
   const asked = new URLSearchParams(location.search);
@@ -68,6 +71,18 @@ export function filterBar(
     [all, ...keys.map(({ id, name, prefix }) => [id, `${name} (${prefix})`] as const)],
     given("key"),
   );
+  const member = choice(
+    t("team.member"),
+    [
+      all,
+      ...withGiven(
+        members.map(({ id, email }) => [id, email] as const),
+        given("member"),
+      ),
+    ],
+    given("member"),
+  );
+  member.element.hidden = members.length === 0 && given("member") === "";
   const status = choice(
     t("calls.status"),
     [
@@ -100,6 +115,7 @@ export function filterBar(
       ...days,
       model: model.select.value,
       key: key.select.value,
+      member: member.select.value,
       status: status.select.value,
     };
   };
@@ -120,7 +136,7 @@ export function filterBar(
   const element = el(
     "form",
     { class: "card filters", "aria-label": t("usage.filters"), onchange: apply },
-    [period, from, to, model, key, status].map((one) => one.element),
+    [period, from, to, model, key, member, status].map((one) => one.element),
     problem,
   );
   element.addEventListener("submit", (event) => event.preventDefault());

@@ -92,8 +92,8 @@ export function usageTable(signal: AbortSignal): {
 }
 
 /** Says why the list is empty: calls that were refused at once are in another list. */
-function nothing({ status, model, key }: Filter): HTMLElement {
-  if (status === "" && model === "" && key === "") {
+function nothing({ status, model, key, member }: Filter): HTMLElement {
+  if (status === "" && model === "" && key === "" && member === "") {
     return el(
       "div",
       { class: "empty" },

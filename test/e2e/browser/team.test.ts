@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import t from "tap";
+import { credit } from "../../support/admin.ts";
+import { prompt } from "../../support/ask.ts";
+import { signInByForm } from "../../support/dashboard.ts";
+import { until } from "../../support/until.ts";
+import { findings, sticksOut } from "./inspect.ts";
+import { type Stage, startStage } from "./stage.ts";
+
+const PHONE = { width: 360, height: 640 };
+/** Set it to a folder to look at the pictures. */
+const PICTURES = process.env["PICTURES"];
+
+t.test("the page of a team in a browser", async (t) => {
+  let stage: Stage;
+  t.before(async () => {
+    stage = await startStage();
+  });
+  t.teardown(() => stage.close());
+
+  async function picture(page: Page, name: string): Promise<void> {
+    if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
+  }
+
+  /** Checks the page for everyone, at this width and on a phone. */
+  async function inspect(page: Page, name: string): Promise<void> {
+    await page.waitForLoadState("networkidle");
+    t.strictSame(await findings(page), [], name);
+    await picture(page, name);
+    const before = page.viewportSize();
+    await page.setViewportSize(PHONE);
+    t.strictSame(await findings(page), [], `${name} on a phone`);
+    t.strictSame(await sticksOut(page), [], name);
+    await picture(page, `${name}-phone`);
+    if (before) await page.setViewportSize(before);
+  }
+
+  async function call(key: string): Promise<number> {
+    const messages = [{ role: "user", content: prompt({ output_tokens: 20 }) }];
+    const response = await fetch(`${stage.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: "req/gpt-5.6-sol", messages }),
+    });
+    await response.text();
+    return response.status;
+  }
+
+  t.test("invites, joins, switches the wallet, limits, pauses and removes", async (t) => {
+    const [owner, member] = [await stage.customer(), await stage.customer()];
+    const { email } = member.session;
+    await credit(stage.gateway, owner.session.accountId, 1_000_000);
+    const { key: ownKey } = (await owner.session.post("/keys", { name: "Máy chủ" })).body;
+    assert.equal(await call(ownKey), 200);
+
+    // The owner invites.
+    await signInByForm(owner.page, stage.url, owner.session.email);
+    await owner.page.getByRole("link", { name: "Nhóm" }).click();
+    await owner.page.getByText("Chưa có ai.").waitFor();
+    await inspect(owner.page, "team-none");
+    await owner.page.getByRole("button", { name: "Mời thành viên" }).click();
+    await owner.page.getByLabel("Địa chỉ email").fill(email);
+    await owner.page.getByText("Giới hạn (không bắt buộc)").click();
+    await owner.page.locator("input[name=day_vnd]").fill("5.000");
+    await owner.page.locator("input[name=month_vnd]").fill("90000");
+    await picture(owner.page, "team-invite");
+    await owner.page.getByRole("button", { name: "Gửi lời mời" }).click();
+    await owner.page.locator(".item", { hasText: email }).getByText("Đã mời").waitFor();
+
+    // The member joins, switches, makes a key and sees what is his alone.
+    const { page } = member;
+    await signInByForm(page, stage.url, email);
+    await page.getByRole("link", { name: "Nhóm" }).click();
+    await inspect(page, "team-invited");
+    await page.getByRole("button", { name: `Tham gia nhóm của ${owner.session.email}` }).click();
+    await page.getByRole("button", { name: `Dùng ví của ${owner.session.email}` }).click();
+    await page.locator(".sidebar .wallet", { hasText: owner.session.email }).waitFor();
+    for (const name of ["Nạp tiền", "Sao kê", "Tổng quan"]) {
+      t.equal(await page.getByRole("link", { name, exact: true }).count(), 0, name);
+    }
+    await page.getByRole("link", { name: "Khóa API", exact: true }).first().click();
+    t.equal(await page.getByText("Máy chủ").count(), 0);
+    await page.getByRole("button", { name: "Tạo khóa API" }).first().click();
+    await page.getByLabel("Tên").fill("Laptop");
+    await page.locator("dialog").getByRole("button", { name: "Tạo khóa API" }).click();
+    const key = (await page.locator("[data-secret]").textContent()) ?? "";
+    await page.getByRole("button", { name: "Xong" }).click();
+    assert.equal(await call(key), 200);
+    await until("the call is recorded", async () => {
+      const { data } = (await member.session.get("/teams")).body;
+      return data[0].spent_today_vnd === "1150";
+    });
+    await page.goto(`${stage.url}/dashboard/usage`);
+    await page.locator("main tbody tr").first().waitFor();
+    t.equal(await page.locator("main tbody tr").filter({ hasText: "gpt-5.6-sol" }).count(), 1);
+    t.equal(await page.getByLabel("Thành viên").count(), 0);
+    await page.goto(`${stage.url}/dashboard`);
+    await page.getByText("Hôm nay 1.150").waitFor();
+    await inspect(page, "team-of-member");
+
+    // The owner sees it, filters by it and sets limits.
+    await owner.page.reload();
+    const item = owner.page.locator(".item", { hasText: email });
+    await item.getByText("Hôm nay 1.150").waitFor();
+    await inspect(owner.page, "team-of-owner");
+    await item.getByRole("link", { name: `Lượt gọi của ${email}` }).click();
+    const rows = owner.page.locator("main tbody tr").filter({ hasText: "Laptop" });
+    await rows.first().waitFor();
+    t.equal(await owner.page.locator("main tbody tr").filter({ hasText: "Máy chủ" }).count(), 0);
+    t.equal(await owner.page.getByLabel("Thành viên").locator("option").count(), 2);
+    await inspect(owner.page, "team-usage");
+    await owner.page.goBack();
+    await item.getByRole("button", { name: `Giới hạn của ${email}` }).click();
+    await owner.page.locator("input[name=day_vnd]").fill("1200");
+    await owner.page.getByRole("button", { name: "Lưu giới hạn" }).click();
+    await item.getByText("1.200").waitFor();
+    assert.equal(await call(key), 402);
+    await item.getByRole("button", { name: `Tạm dừng ${email}` }).click();
+    await item.getByText("Đang tạm dừng").waitFor();
+    assert.equal(await call(key), 403);
+    await owner.page.getByRole("button", { name: "English" }).first().click();
+    await item.getByText("Paused").waitFor();
+    await inspect(owner.page, "team-of-owner-en");
+    await item.getByRole("button", { name: `Remove ${email} from the team` }).click();
+    await owner.page.locator("dialog").getByRole("button", { name: "Remove" }).click();
+    await owner.page.getByText("None yet.").waitFor();
+    assert.equal(await call(key), 401);
+
+    // The member is back on his own wallet.
+    await page.reload();
+    await page.locator(".sidebar .wallet", { hasText: "Số dư" }).waitFor();
+    for (const { complaints } of [owner, member]) {
+      const unexpected = complaints.filter((text) => !/status of 40[34]/.test(text));
+      t.strictSame(unexpected, []);
+    }
+  });
+});
