@@ -9,7 +9,7 @@ import { showBare, showShell } from "../../page-parts/browser/shell.ts";
 import type { Site } from "../../page-parts/browser/site.ts";
 import { whenSignedOut, whenSuspended } from "./api.ts";
 import { balanceLink, forgetWallet } from "./balance.ts";
-import { servedPages, shownPages } from "./page-table.ts";
+import { pagesOfMember, servedPages } from "./page-table.ts";
 import { BASE } from "./routes.ts";
 import { chooseLanguage, currentAccount, expireSession, loadAccount, signOut } from "./session.ts";
 import { mountStatusBars, showMaintenance } from "./status-bars.ts";
@@ -18,11 +18,13 @@ import { currentTeam } from "./team.ts";
 import { teamLink } from "./team-link.ts";
 import { setLanguage, t } from "./text.ts";
 
+const { statements, teams } = document.documentElement.dataset;
+const own = servedPages(statements !== undefined, teams !== undefined);
+const ofTeam = pagesOfMember(own);
 const site: Site = {
   base: BASE,
   get routes() {
-    const { statements, teams } = document.documentElement.dataset;
-    return shownPages(servedPages(statements !== undefined, teams !== undefined));
+    return currentTeam() ? ofTeam : own;
   },
   person: () => currentAccount()?.email,
   beside: () => (currentTeam() ? teamLink() : balanceLink()),

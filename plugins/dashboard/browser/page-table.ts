@@ -1,6 +1,5 @@
 import type { Route } from "../../page-parts/browser/routes.ts";
 import { dailySums } from "./daily-sums.ts";
-import { currentTeam } from "./team.ts";
 import type { Text } from "./text-en.ts";
 
 /** All pages. The menu shows those with an icon, in this order. Each is the file of its path. */
@@ -147,9 +146,8 @@ export function servedPages(hasStatements: boolean, hasTeams: boolean): readonly
 /** The pages of a wallet, which its members do not see. */
 const OF_OWNER: ReadonlySet<string> = new Set(["", "/top-up", "/money", "/statements"]);
 
-/** Returns the pages of the wallet that is in use: of another person's team those of a member, which begin with the team. */
-export function shownPages(served: readonly Route<Text>[]): readonly Route<Text>[] {
-  if (currentTeam() === undefined) return served;
+/** Returns the pages for the wallet of another person's team, which begin with that team. */
+export function pagesOfMember(served: readonly Route<Text>[]): readonly Route<Text>[] {
   const team = served.find(({ path }) => path === "/team");
   const others = served.filter(({ path }) => !OF_OWNER.has(path) && path !== "/team");
   if (!team) return others;

@@ -9,7 +9,7 @@ export const team = {
   "team.wallets": "Wallets that you can use",
   "team.own": "Your wallet",
   "team.use": "Use this wallet",
-  "team.use.label": "Use the wallet of {email}",
+  "team.use.label": "Use this wallet: {email}",
   "team.inuse": "In use",
   "team.join": "Join",
   "team.join.label": "Join the team of {email}",

@@ -80,7 +80,9 @@ function walletList(places: readonly Place[], reload: () => Promise<void>): HTML
     "li",
     { class: "item" },
     el("div", { class: "item-main" }, el("strong", {}, t("team.own"))),
-    currentTeam() ? button(t("team.use"), t("team.own"), leaveWallet) : inUse,
+    currentTeam()
+      ? button(t("team.use"), t("team.use.label", { email: t("team.own") }), leaveWallet)
+      : inUse,
   );
   const isInUse = ({ team }: Place) => team === currentTeam()?.id;
   return el("ul", { class: "items" }, [
