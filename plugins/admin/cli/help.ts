@@ -9,6 +9,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
     "customers",
     "account",
     "invite",
+    "team",
     "usage",
     "refused",
     "second-factor",

@@ -95,8 +95,7 @@ function walletList(places: readonly Place[], reload: () => Promise<void>): HTML
           "div",
           { class: "item-main" },
           el("strong", {}, place.owner_email),
-          el("span", { class: "badge" }, t(`team.role.${place.role}`)),
-          badgeOf(place),
+          badgesOf(place),
           place.state !== "invited" && el("p", { class: "hint" }, spentText(place)),
           shownLimits(place),
         ),
@@ -160,8 +159,7 @@ function memberItem(led: Led, member: Member, reload: () => Promise<void>): HTML
       "div",
       { class: "item-main" },
       el("strong", {}, member.email),
-      el("span", { class: "badge" }, t(`team.role.${member.role}`)),
-      badgeOf(member),
+      badgesOf(member),
       el("p", { class: "hint" }, spentText(member)),
       shownLimits(member),
     ),
@@ -204,9 +202,14 @@ function usageLink({ id, email }: Member): HTMLElement {
   return el("a", { class: "button small", href, "aria-label": label }, t("team.usage"));
 }
 
-function badgeOf({ state }: Member): HTMLElement {
+function badgesOf({ role, state }: Member): HTMLElement {
   const kind = { invited: "", active: "good", paused: "bad" }[state];
-  return el("span", { class: `badge ${kind}` }, t(`team.state.${state}`));
+  return el(
+    "span",
+    { class: "badges" },
+    el("span", { class: "badge" }, t(`team.role.${role}`)),
+    el("span", { class: `badge ${kind}` }, t(`team.state.${state}`)),
+  );
 }
 
 function spentText({ spent_today_vnd, spent_month_vnd }: Member): string {
