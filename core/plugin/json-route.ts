@@ -162,19 +162,29 @@ export function addKeyRoutes(
   prefix: string,
   routes: readonly JsonRoute<Caller>[],
 ): void {
-  const enter = async ({ keyId, accountId, memberId = null }: PlainRequest) => {
-    if (keyId !== undefined && accountId !== undefined) return { keyId, accountId, memberId };
-    return refuse.unauthenticated("An API key is required.", { code: "invalid_api_key" });
-  };
   for (const route of routes) {
     router.addRoute({
       method: route.method,
       path: prefix + route.path,
       access: "key",
       bodyBytesMax: route.bodyBytesMax ?? BODY_BYTES_MAX,
-      handler: (request) => serve(services, route, request, enter),
+      handler: (request) => serve(services, route, request, callerOf(route.forMembers ?? false)),
     });
   }
+}
+
+/** Returns the check of callers. Members of teams use what is for them alone: else they would see other people's money. */
+function callerOf(forMembers: boolean) {
+  return async ({ keyId, accountId, memberId = null }: PlainRequest): Promise<Caller | Refusal> => {
+    if (keyId === undefined || accountId === undefined) {
+      return refuse.unauthenticated("An API key is required.", { code: "invalid_api_key" });
+    }
+    if (memberId === null || forMembers) return { keyId, accountId, memberId };
+    return refuse.forbidden(
+      "This wallet belongs to the owner of your team. GET /v1/key shows what your key may spend.",
+      { code: "wallet_of_team" },
+    );
+  };
 }
 
 function addRoute<Visitor>(

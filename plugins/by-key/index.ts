@@ -45,9 +45,14 @@ export default function byKey(
     );
   }
 
-  const routeOf = ({ path, answer }: Question): Parameters<typeof addKeyRoutes>[3][number] => ({
+  const routeOf = ({
+    path,
+    forMembers = false,
+    answer,
+  }: Question): Parameters<typeof addKeyRoutes>[3][number] => ({
     method: "GET",
     path,
+    forMembers,
     async handle(request, caller) {
       const refused = await refusalOf(caller.keyId);
       if (refused) return refused;

@@ -14,7 +14,6 @@ import {
   instant,
   keyOf,
   limitsOf,
-  notHis,
   type Question,
   walletOf,
 } from "./question.ts";
@@ -56,6 +55,7 @@ const openRouterKey = v.strictObject({
 export function questionsOfOthers(asked: Asked): Question[] {
   const key = {
     summary: "This key, as OpenRouter shows it",
+    forMembers: true,
     reply: openRouterKey,
     answer: (_: unknown, caller: Caller) => openRouterKeyOf(asked, caller),
   };
@@ -69,9 +69,7 @@ export function questionsOfOthers(asked: Asked): Question[] {
         data: v.strictObject({ total_credits: amount, total_usage: amount }),
       }),
       async answer(_, caller) {
-        const credits = await creditsOf(asked, caller);
-        if (isRefusal(credits)) return credits;
-        const { granted, used } = credits;
+        const { granted, used } = await creditsOf(asked, caller);
         return { data: { total_credits: numberOf(granted), total_usage: numberOf(used) } };
       },
     },
@@ -92,7 +90,6 @@ export function questionsOfOthers(asked: Asked): Question[] {
       async answer(_, caller) {
         const [key, credits] = await Promise.all([keyOf(asked, caller), creditsOf(asked, caller)]);
         if (isRefusal(key)) return key;
-        if (isRefusal(credits)) return credits;
         const limit = numberOf(credits.granted);
         return {
           object: "billing_subscription",
@@ -110,9 +107,8 @@ export function questionsOfOthers(asked: Asked): Question[] {
       summary: "What was ever used, as OpenAI showed it",
       reply: v.strictObject({ object: v.literal("list"), total_usage: hundredths }),
       async answer(_, caller) {
-        const credits = await creditsOf(asked, caller);
-        if (isRefusal(credits)) return credits;
-        return { object: "list", total_usage: numberOf(credits.used * 100n) };
+        const { used } = await creditsOf(asked, caller);
+        return { object: "list", total_usage: numberOf(used * 100n) };
       },
     },
     {
@@ -125,9 +121,7 @@ export function questionsOfOthers(asked: Asked): Question[] {
         total_available: amount,
       }),
       async answer(_, caller) {
-        const credits = await creditsOf(asked, caller);
-        if (isRefusal(credits)) return credits;
-        const { granted, used } = credits;
+        const { granted, used } = await creditsOf(asked, caller);
         return {
           object: "credit_summary",
           total_granted: numberOf(granted),
@@ -144,8 +138,6 @@ export function questionsOfOthers(asked: Asked): Question[] {
  * not used yet.
  */
 async function creditsOf(asked: Asked, caller: Caller) {
-  const refusal = notHis(caller);
-  if (refusal) return refusal;
   const { total } = await asked.usage.sums(caller.accountId, ["model"], {});
   const wallet = await walletOf(asked, caller);
   const used = total.chargedMicroVnd + BigInt(wallet.uncommittedMicroVnd);

@@ -20,7 +20,6 @@ import {
   instant,
   keyOf,
   limitsOf,
-  notHis,
   type Question,
   walletOf,
 } from "./question.ts";
@@ -115,11 +114,12 @@ export function ownQuestions(asked: Asked): Question[] {
           v.description("Charged for calls that are not recorded yet, in đồng."),
         ),
       }),
-      answer: async (_, caller) => notHis(caller) ?? walletJson(await walletOf(asked, caller)),
+      answer: async (_, caller) => walletJson(await walletOf(asked, caller)),
     },
     {
       path: "/v1/usage",
       summary: "Calls, tokens and cost by day and model",
+      forMembers: true,
       query: usageQuery,
       reply: v.strictObject({
         scope: oneOf(["account", "key"]),
@@ -134,6 +134,7 @@ export function ownQuestions(asked: Asked): Question[] {
     {
       path: "/v1/key",
       summary: "This key",
+      forMembers: true,
       reply: v.strictObject({
         id: v.string(),
         name: v.string(),

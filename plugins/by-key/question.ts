@@ -24,6 +24,8 @@ export interface Question {
   readonly summary: string;
   readonly query?: v.GenericSchema<Record<string, unknown>, unknown>;
   readonly reply: v.GenericSchema;
+  /** True if members of teams may ask it: the reply has nothing of other people's calls and money. */
+  readonly forMembers?: boolean;
   answer(request: PlainRequest, caller: Caller): Promise<object | Refusal>;
 }
 
@@ -31,15 +33,6 @@ export type Asked = Pick<
   Services,
   "accounts" | "balances" | "clock" | "memberLimits" | "purse" | "usage"
 >;
-
-/** Refuses to show the wallet to a member of a team: it is another person's. */
-export function notHis({ memberId }: Caller): Refusal | undefined {
-  if (memberId === null) return undefined;
-  return refuse.forbidden(
-    "This wallet belongs to the owner of your team. GET /v1/key shows what your key may spend.",
-    { code: "wallet_of_team" },
-  );
-}
 
 /** Returns the wallet of a caller. */
 export async function walletOf({ balances }: Asked, { accountId }: Caller) {

@@ -29,7 +29,9 @@ type Caller = Parameters<Parameters<typeof addKeyRoutes>[3][number]["handle"]>[1
 export function addCallRoute(router: Router, services: Services): void {
   const { wallets, clock, usage } = services;
 
-  addKeyRoutes(router, services, "/v1", [{ method: "GET", path: "/calls/:call", handle: answer }]);
+  addKeyRoutes(router, services, "/v1", [
+    { method: "GET", path: "/calls/:call", forMembers: true, handle: answer },
+  ]);
 
   async function answer(
     { params }: PlainRequest,

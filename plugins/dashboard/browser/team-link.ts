@@ -4,7 +4,7 @@ import { BASE } from "./routes.ts";
 import { currentTeam } from "./team.ts";
 import { t } from "./text.ts";
 
-/** Whose wallet is in use, as a link to the page that switches it, in place of the balance. */
+/** Whose wallet is in use, as a link to the page that switches it, instead of the balance. */
 export function teamLink(): HTMLElement {
   const { ownerEmail } = currentTeam() ?? { ownerEmail: "" };
   return el(
