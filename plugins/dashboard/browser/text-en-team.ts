@@ -2,7 +2,7 @@
 export const team = {
   "nav.team": "Team",
   "team.lead":
-    "Several people on one wallet. Its owner pays; each has API keys and limits of their own.",
+    "Several people on one balance. Its owner pays; each has API keys and limits of their own.",
   "team.wallet": "Account of",
   "team.switch": "Switch",
   "team.member": "Member",
