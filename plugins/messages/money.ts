@@ -138,14 +138,15 @@ export class MoneyMessages {
 
   /** `isRefused`: a call was refused for one of its budgets. That is the one of which the most is spent. */
   private async writeBudgetsOf(
-    key: Parameters<Services["accounts"]["keyBudgets"]>[0],
+    key: Awaited<ReturnType<Services["accounts"]["keys"]>>[number],
     charged: ReadonlyMap<string, number>,
     isRefused: boolean,
   ): Promise<void> {
     const { accounts, clock, purse } = this.services;
-    const { accountId } = key;
+    const { id, accountId, limits, status } = key;
+    if (status === "revoked") return;
     const budgets = await Promise.all(
-      accounts.keyBudgets(key, clock.now()).map(async (budget) => {
+      accounts.budgets({ kind: "key", id }, limits, clock.now()).map(async (budget) => {
         const known = charged.get(budget.name);
         const spent =
           known ?? (isRefused ? (await purse(accountId, budget.name)).spentMicroVnd : 0);
