@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { until } from "../../support/until.ts";
 import { pathOf, teamWorld } from "./world.ts";
 
 t.test("a member of a team", async (t) => {
@@ -25,6 +26,10 @@ t.test("a member of a team", async (t) => {
     for (const [turn, callId] of calls.entries()) {
       await at.recorded([...keys, own][turn]!, callId);
     }
+    await until("the refused calls are counted", async () => {
+      const { body } = await owner.get("/usage/refused");
+      return body.counts.length === calls.length;
+    });
     return { owner, person, other, id, otherId, keys, own, calls };
   }
 
