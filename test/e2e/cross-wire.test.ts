@@ -28,7 +28,6 @@ const ANSWER: Directive = {
 /** Ways in which the same stream may be split and framed. */
 const WIRES: readonly Directive[] = [
   { eol: "\r\n" },
-  { eol: "\r" },
   { split_bytes: 1 },
   { split_bytes: 7, eol: "\r\n" },
   { coalesce: true },

@@ -62,7 +62,6 @@ t.test("a stream of the same protocol", { jobs: 16 }, async (t) => {
   const shapes: Record<string, Directive> = {
     "as it mostly is": {},
     "with line ends of CRLF": { eol: "\r\n" },
-    "with line ends of CR": { eol: "\r" },
     "with comments": { comments: 2 },
     "with pings": { pings: 2 },
     "with all of these": { eol: "\r\n", comments: 3, pings: 2 },
