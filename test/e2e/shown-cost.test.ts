@@ -86,7 +86,7 @@ t.test("the last usage of a stream states it, however often usage comes", async 
     ["chat", { usage: "with_finish", comments: 1 }],
     ["messages", { usage: "late", pings: 2 }],
     ["messages", { eol: "\r\n", split_bytes: 7 }],
-    ["responses", { eol: "\r", coalesce: true }],
+    ["responses", { eol: "\r\n", coalesce: true }],
   ];
   const ids: unknown[] = [];
   for (const [protocol, directive] of odd) {
