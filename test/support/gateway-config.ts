@@ -102,10 +102,10 @@ function pluginList(shipped: unknown, changes: NonNullable<ConfigChanges["plugin
     .map((entry) =>
       nameOf(entry) === "settle" ? { settle: { ...SHORT_LINGER, ...optionsOf(entry) } } : entry,
     );
-  // Statements are mailed to the customers of `accounts`, which also seals the second factors of operators.
+  // These serve the customers of `accounts`, which also seals the second factors of operators.
   const all = {
     ...(changes["accounts"] === false && {
-      ...{ statements: false, vouchers: false, operators: false },
+      ...{ statements: false, teams: false, vouchers: false, operators: false },
     }),
     ...(changes["admin"] === false && { operators: false }),
     ...changes,
