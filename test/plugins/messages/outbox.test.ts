@@ -151,6 +151,18 @@ t.test("mails of a gateway whose clock a test moves", async (t) => {
         t.strictSame(sent(english.email), [["New prices", "From tomorrow."]]);
         t.strictSame(sent(none.email), []);
 
+        // Prices are a kind of their own: who declines one of them still gets the other.
+        await english.post("/messages", { off: ["prices"] });
+        const prices = { vi: "Bảng giá\n\nMới.", en: "Price list\n\nNew." };
+        const named = { name: "prices-2", kind: "prices", ...prices };
+        const priced = await admin(booted, "POST", "/announcements", named);
+        t.equal(priced.body["recipients"], 2);
+        const [declined] = (await again.mailsTo(none.email, 2)).filter(
+          ({ subject }) => subject === "Bảng giá",
+        );
+        t.match(declined?.text, /^Mới\./);
+        await english.post("/messages", { off: [] });
+
         const [mail] = again.mails.filter(({ subject }) => subject === "New prices");
         t.match(mail?.text, /page of your account:\n\S+\/dashboard\/account$/m);
         const { unsubscribe } = objectOf(mail?.headers.get("list")) ?? {};

@@ -109,8 +109,10 @@ t.test("prices that change while two gateways serve", async (t) => {
 
   t.test("a reload applies it at every gateway, and is on record with who and when", async (t) => {
     write({ price_vnd_per_mtok: old + 100 });
-    const { json } = await command("reload", "--reason", "the provider is dearer");
+    const { json } = await command("reload", "--reason", "the provider is dearer", "--announce");
     t.equal(json.applied, true);
+    // No customer of these gateways has a verified address.
+    t.match(json, { announcement: /^prices-20\d\d-/, recipients: 0 });
     const percent = Math.round(10_000_00 / old) / 100;
     t.strictSame(changesIn(json), [
       [MODEL, "tokens", "changed", String(old), String(old + 100), percent],
