@@ -27,6 +27,7 @@ const KEYED: Readonly<Record<string, string>> = {
   "/v1/models": "All models with their prices and limits",
   "/v1/models/*": "One model",
   "/v1/messages/count_tokens": "The input tokens of a Messages call, without making it",
+  "/v1/vouchers": "Redeem a voucher into the wallet of this key's account",
   "/v1/calls/:call": "A call, and why it cost what it did; 202 until it is recorded",
 };
 

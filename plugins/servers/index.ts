@@ -30,8 +30,7 @@ const commands: readonly Command[] = [
     path: "/admin/v1/system",
     words: "system",
     about:
-      "show this gateway's process, disk, clocks, settings of the stores that lose money, gauges, secrets by age, and config " +
-      "without secrets",
+      "show this process, its disk, clocks, stores, gauges, secrets by age, and config",
     method: "GET",
   },
 ];

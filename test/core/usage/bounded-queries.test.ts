@@ -35,6 +35,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   "core/money/ledger/corrections.ts": "looks for references and for a call by their unique indexes",
   "core/money/ledger/proof.ts": "reads the next 100,000 rows by their ids",
   "core/money/ledger/quarantine.ts": "looks for one call by its unique index",
+  "core/usage/moved.ts":
+    "reads at most the next 50,000 rows by their ids, and the refusals of five minutes",
   "core/usage/report.ts": "reads the movements of all accounts since a day, for an operator",
   "core/usage/usage-books.ts": "reads the newest 10,000 calls by their time, once a minute",
   "core/usage/usage-page-statement.ts": "is sent by usage-records.ts",

@@ -27,7 +27,7 @@ t.test("the page of a team in a browser", async (t) => {
   /** Checks the page for everyone, at this width and on a phone. */
   async function inspect(page: Page, name: string): Promise<void> {
     await page.waitForLoadState("networkidle");
-    await page.locator(".toast").waitFor({ state: "detached" });
+    await page.waitForFunction(() => document.querySelector(".toast") === null);
     t.strictSame(await findings(page), [], name);
     await picture(page, name);
     const before = page.viewportSize();

@@ -50,6 +50,7 @@ t.test("keys", async (t) => {
         recoverable: true,
         limits: {},
         budgets: [],
+        member: null,
       },
     );
     t.ok(!list.text.includes(body.key));

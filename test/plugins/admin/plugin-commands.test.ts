@@ -10,7 +10,7 @@ import { until } from "../../support/until.ts";
 import { runCli } from "./cli-runs.ts";
 
 const LIST: Command = {
-  words: "team list",
+  words: "squad list",
   about: "shows the teams",
   method: "GET",
   path: "/admin/v1/teams",
@@ -34,7 +34,7 @@ t.test("the command of a plugin is refused", async (t) => {
       /"Team" of the plugin team: the words of a command must have only lower-case/,
     ],
     [{ words: "" }, /the words of a command must have only/],
-    [{ words: "team  list" }, /the words of a command must have only/],
+    [{ words: "squad  list" }, /the words of a command must have only/],
     [{ path: "teams" }, /its path teams must start with \//],
     [{ path: "/teams/:team" }, /:team of its path must be a required option/],
     [{ options: [{ name: "url", value: "URL" }] }, /its option url is reserved/],
@@ -49,7 +49,7 @@ t.test("the command of a plugin is refused", async (t) => {
   }
 
   t.test("if another plugin has it", async (t) => {
-    t.throws(() => commandRoutes(offered(LIST, LIST)), /"team list", which team has/);
+    t.throws(() => commandRoutes(offered(LIST, LIST)), /"squad list", which team has/);
   });
 
   t.test("but accepted if it is valid", async (t) => {
@@ -60,7 +60,7 @@ t.test("the command of a plugin is refused", async (t) => {
 /** A plugin outside of this repository that keeps teams in memory. */
 const PLUGIN = `
 import { addOperatorRoutes, done, isRefusal, mapping, readBody, readQuery, refuse, text, v, whole } from "tollgate/plugin";
-export const options = mapping({ words: v.optional(text(), "team") });
+export const options = mapping({ words: v.optional(text(), "squad") });
 const shape = mapping({ members_max: whole(1, 1000), open: v.boolean() });
 const page = mapping({ limit: text(), after: v.optional(text()), open: v.optional(text()) });
 export default (services, { words }) => {
@@ -121,36 +121,40 @@ t.test("a plugin's commands", async (t) => {
 
   t.test("are listed, run and printed like the built-in ones", async (t) => {
     const help = await run("help");
-    t.match(help.stdout, /^others: of plugins\n[\s\S]*^ {2}team open +opens a team$/m);
-    const { stdout } = await run("help", "team");
-    t.match(stdout, /team open --team NAME --members-max N\n {6}opens a team/);
-    const opened = await run("team", "open", "--team", "a b&c", "--members-max", "7", "--json");
+    t.match(help.stdout, /^others: of plugins\n[\s\S]*^ {2}squad open +opens a team$/m);
+    const { stdout } = await run("help", "squad");
+    t.match(stdout, /squad open --team NAME --members-max N\n {6}opens a team/);
+    const opened = await run("squad", "open", "--team", "a b&c", "--members-max", "7", "--json");
     t.strictSame([opened.code, opened.stderr], [0, ""]);
     t.strictSame(JSON.parse(opened.stdout), { name: "a b&c", members_max: 7, open: true });
-    const dropped = await run("team", "drop", "--team", "a b&c", "--json");
+    const dropped = await run("squad", "drop", "--team", "a b&c", "--json");
     t.strictSame(JSON.parse(dropped.stdout), { name: "a b&c" });
   });
 
   t.test("list all pages, or as much as --limit", async (t) => {
-    const all = JSON.parse((await run("team", "list")).stdout);
+    const all = JSON.parse((await run("squad", "list")).stdout);
     t.strictSame([all.length, all.at(-1)?.name], [1200, "t1199"]);
-    const some = JSON.parse((await run("team", "list", "--limit", "1001")).stdout);
+    const some = JSON.parse((await run("squad", "list", "--limit", "1001")).stdout);
     t.equal(some.length, 1001);
   });
 
   t.test("exit like the built-in ones if they are refused or used wrongly", async (t) => {
     for (const [args, code, message] of [
-      [["team", "drop", "--team", "nobody"], 1, /^no such team\n$/],
-      [["team", "drop", "--team", "a/b"], 1, /encoded slash: write it without/],
-      [["team", "open", "--team", "x", "--members-max", "-5"], 1, /members_max: expected a whole/],
-      [["team", "open", "--team", "x", "--members-max", "few"], 1, /members_max: expected a whole/],
+      [["squad", "drop", "--team", "nobody"], 1, /^no such team\n$/],
+      [["squad", "drop", "--team", "a/b"], 1, /encoded slash: write it without/],
+      [["squad", "open", "--team", "x", "--members-max", "-5"], 1, /members_max: expected a whole/],
       [
-        ["team", "open", "--team", "x"],
-        2,
-        /needs --members-max\nusage: npm run admin -- team open/,
+        ["squad", "open", "--team", "x", "--members-max", "few"],
+        1,
+        /members_max: expected a whole/,
       ],
-      [["team", "open", "--team", "x", "--size", "1"], 2, /--size/],
-      [["team", "close"], 2, /there is no command "team close"; did you mean "team list"\?/],
+      [
+        ["squad", "open", "--team", "x"],
+        2,
+        /needs --members-max\nusage: npm run admin -- squad open/,
+      ],
+      [["squad", "open", "--team", "x", "--size", "1"], 2, /--size/],
+      [["squad", "close"], 2, /there is no command "squad close"; did you mean "squad list"\?/],
     ] as const) {
       const { stdout, stderr, ...ended } = await run(...args);
       t.strictSame([ended.code, stdout], [code, ""], args.join(" "));
@@ -172,7 +176,7 @@ t.test("a plugin's commands", async (t) => {
       await until("the reload is refused", () =>
         /adds the command .{0,4}account list.*keeping the old one/.test(gateway.logs.slice(before)),
       );
-      t.equal((await run("team", "list", "--limit", "1")).code, 0);
+      t.equal((await run("squad", "list", "--limit", "1")).code, 0);
       await gateway.stop();
       await t.rejects(gateway.start(), /plugin team adds the command "account list", which admin/);
       gateway.configure({ plugins: { [plugin]: { words: "crew" } } });
@@ -180,7 +184,7 @@ t.test("a plugin's commands", async (t) => {
       t.equal((await run("crew", "list", "--limit", "1")).code, 0);
       await reload(gateway, { plugins: { [plugin]: {} } });
       await until("the old command is offered again", async () => {
-        return (await run("team", "list", "--limit", "1")).code === 0;
+        return (await run("squad", "list", "--limit", "1")).code === 0;
       });
     },
   );

@@ -68,10 +68,10 @@ const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
 ];
 
 /**
- * The plugins that topup needs: customers who order, and admin, which checks the operator's token.
+ * The plugins that topup needs: customers who order, their mails, and admin, which checks the operator's token.
  */
 const files = (plugin: string) => ({
-  "gateway.yaml": swap(GATEWAY, "./plugin.js", `accounts\n  - ${plugin}\n  - admin`),
+  "gateway.yaml": swap(GATEWAY, "./plugin.js", `messages\n  - accounts\n  - ${plugin}\n  - admin`),
 });
 
 t.test("valid top-up settings have sensible defaults", async (t) => {
