@@ -29,8 +29,7 @@ const commands: readonly Command[] = [
   {
     path: "/admin/v1/system",
     words: "system",
-    about:
-      "show this process, its disk, clocks, stores, gauges, secrets by age, and config",
+    about: "show this process, its disk, clocks, stores, gauges, secrets by age, and config",
     method: "GET",
   },
 ];
