@@ -1,6 +1,7 @@
 import {
   type Command,
   done,
+  isId,
   isRefusal,
   mapping,
   matching,
@@ -20,6 +21,8 @@ const NAME = "a name of 1 to 60 letters, digits, dots and hyphens";
 const TEXT = "a subject on the first line and a text below, of at most 20000 characters";
 const LIMIT = "a whole number from 1 to 1000";
 const ID = "the id of a message";
+const KIND = "a kind of message, such as low-balance";
+const ACCOUNT = "the id of an account";
 
 const announced = v.pipe(
   v.string(TEXT),
@@ -34,6 +37,9 @@ const newAnnouncement = mapping({
 });
 const asked = mapping({
   state: v.optional(oneOf(["waiting", "failed", "sent"]), "waiting"),
+  kind: v.optional(matching(/^[a-z-]{1,40}$/, KIND)),
+  account: v.optional(v.pipe(v.string(ACCOUNT), v.check(isId, ACCOUNT))),
+  before: v.optional(matching(/^\d{1,18}$/, ID)),
   limit: v.optional(
     v.pipe(
       matching(/^\d{1,4}$/, LIMIT),
@@ -62,12 +68,16 @@ export const commands: readonly Command[] = [
   },
   {
     words: "message list",
-    about: "list the messages that wait to be sent, were given up, or were sent lately",
+    about:
+      "list the messages that wait to be sent, were given up, or were sent lately, newest first",
     method: "GET",
     path: "/admin/v1/messages",
     options: [
       { name: "state", value: "STATE", about: "waiting (the default), failed or sent" },
+      { name: "kind", value: "KIND", example: "low-balance" },
+      { name: "account", value: "ID" },
       { name: "limit", value: "N" },
+      { name: "before", value: "ID", about: "go on below this message" },
     ],
   },
   {
@@ -102,6 +112,7 @@ export function operatorRoutes(
     const emails = await accounts.emails(list.flatMap(({ accountId }) => accountId ?? []));
     return list.map(({ accountId, createdAt, dueAt, sentAt, failedAt, ...message }) => ({
       to: message.channel ?? message.email ?? emails.get(accountId ?? "") ?? null,
+      account: accountId,
       kind: message.kind,
       subject: message.texts?.en.subject ?? message.announcement,
       created_at: createdAt.toISOString(),
@@ -143,7 +154,7 @@ export function operatorRoutes(
       async handle({ query }) {
         const given = readQuery(asked, query);
         if (isRefusal(given)) return given;
-        return done(await shown(await outbox.list(given.state, given.limit)));
+        return done(await shown(await outbox.list(given)));
       },
     },
     {

@@ -40,6 +40,16 @@ interface Message {
   readonly sentAt: Date | null;
 }
 
+/** Messages that are looked for. */
+interface Wanted {
+  readonly state: MessageState;
+  readonly kind?: string | undefined;
+  readonly account?: string | undefined;
+  /** The id of the last message of the page before. */
+  readonly before?: string | undefined;
+  readonly limit: number;
+}
+
 interface Claimed
   extends Pick<
     Message,
@@ -142,12 +152,14 @@ export class Outbox {
     return row?.made ? row.count : undefined;
   }
 
-  /** Returns messages, those that wait or were given up oldest first, those that were sent newest first. */
-  list(state: MessageState, limit: number): Promise<Message[]> {
+  /** Returns messages, newest first. */
+  list({ state, kind, account, before, limit }: Wanted): Promise<Message[]> {
     return this.parts.services.database.query<Message>(
-      `select ${ROW} from messages where ${IS_IN[state]}
-      order by ${state === "sent" ? "sent_at desc, id desc" : "id"} limit $1`,
-      [limit],
+      `select ${ROW} from messages
+      where ${IS_IN[state]} and ($1::text is null or kind = $1)
+        and ($2::text is null or account_id = $2::text::uuid) and ($3::text is null or id < $3::text::bigint)
+      order by id desc limit $4`,
+      [kind ?? null, account ?? null, before ?? null, limit],
     );
   }
 

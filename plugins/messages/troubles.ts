@@ -36,21 +36,21 @@ const RULES: readonly GaugeRule[] = [
     above: 0,
     vi: (n) => `${n} ví lệch với sổ cái`,
     en: (n) => `${n} wallets differ from the ledger`,
-    path: "/servers",
+    path: "/books",
   },
   {
     gauge: "tollgate_quarantined_calls",
     above: 0,
     vi: (n) => `${n} lượt gọi bị cách ly, chưa vào sổ cái`,
     en: (n) => `${n} calls are in quarantine, and not in the ledger`,
-    path: "/servers",
+    path: "/books",
   },
   {
     gauge: "tollgate_oldest_hold_seconds",
     above: CALL_SECONDS_MAX,
     vi: (n) => `Một khoản giữ chỗ đã ${minutes(n)} phút chưa kết thúc`,
     en: (n) => `A hold has not ended for ${minutes(n)} minutes`,
-    path: "/servers",
+    path: "/books",
   },
   {
     gauge: "tollgate_oldest_uncommitted_seconds",
@@ -78,7 +78,7 @@ const RULES: readonly GaugeRule[] = [
     above: 0,
     vi: (n) => `Không gửi được ${n} tin nhắn: message list --state failed`,
     en: (n) => `${n} messages were given up: message list --state failed`,
-    path: "",
+    path: "/messages?state=failed",
   },
 ];
 

@@ -14,18 +14,20 @@ import {
   hasCommand,
   isSignedIn,
   loadCommands,
+  may,
   ownName,
   signOut,
   whenSignedOut,
 } from "./session.ts";
 import { setLanguage, t } from "./text.ts";
 
-/** Pages that show what a plugin has, with one of its commands. */
-const OF_PLUGINS = new Map([
-  ["/money", "transfer list"],
-  ["/report", "report"],
-  ["/approvals", "approval list"],
-  ["/operators", "operator list"],
+/** Pages that show what a plugin has, with one of its commands, and the right that they need. */
+const OF_PLUGINS = new Map<string, readonly [words: string, right?: string]>([
+  ["/money", ["transfer list"]],
+  ["/report", ["report"]],
+  ["/messages", ["message list", "customers"]],
+  ["/approvals", ["approval list"]],
+  ["/operators", ["operator list"]],
 ]);
 
 const site: Site = {
@@ -33,8 +35,8 @@ const site: Site = {
   get routes() {
     if (!isSignedIn()) return pages;
     return pages.filter(({ path }) => {
-      const words = OF_PLUGINS.get(path);
-      return words === undefined || hasCommand(words);
+      const [words, right = "read"] = OF_PLUGINS.get(path) ?? [];
+      return words === undefined || (hasCommand(words) && may(right));
     });
   },
   person: () => (isSignedIn() ? (ownName() ?? t("operator")) : undefined),

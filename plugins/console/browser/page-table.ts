@@ -68,6 +68,15 @@ export const pages: readonly Route<Text>[] = [
     load: () => import("./pages/models.ts"),
   },
   {
+    path: "/messages",
+    title: "nav.messages",
+    access: "session",
+    icon: "mail",
+    hasParts: true,
+    reads: [],
+    load: () => import("./pages/messages.ts"),
+  },
+  {
     path: "/books",
     title: "nav.books",
     access: "session",

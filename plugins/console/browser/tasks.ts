@@ -3,7 +3,7 @@ import { notice } from "../../page-parts/browser/form.ts";
 import { vnd } from "../../page-parts/browser/format.ts";
 import { BASE } from "./base.ts";
 import type { Maintenance, Quarantined, Server, SumsRow, Transfer, Upstream } from "./contract.ts";
-import { get, hasCommand, type Query, readiness } from "./session.ts";
+import { get, hasCommand, may, type Query, readiness } from "./session.ts";
 import { t } from "./text.ts";
 
 /** More are counted as this many. */
@@ -22,14 +22,19 @@ interface Task {
 export async function readTasks(today: SumsRow | undefined): Promise<Task[]> {
   const unless = async <Answer>(words: string, path: string, query?: Query) =>
     hasCommand(words) ? get<Answer>(path, query) : undefined;
-  const [transfers, quarantine, upstreams, servers, maintenance, ready] = await Promise.all([
-    unless<Transfer[]>("transfer list", "/transfers", { state: "unmatched", limit: COUNTED_MAX }),
-    get<Quarantined[]>("/quarantine", { limit: COUNTED_MAX }),
-    get<{ upstreams: Upstream[] }>("/upstreams"),
-    unless<Server[]>("servers", "/servers"),
-    unless<Maintenance>("maintenance", "/maintenance"),
-    readiness(),
-  ]);
+  const [transfers, quarantine, upstreams, servers, maintenance, failed, ready] = await Promise.all(
+    [
+      unless<Transfer[]>("transfer list", "/transfers", { state: "unmatched", limit: COUNTED_MAX }),
+      get<Quarantined[]>("/quarantine", { limit: COUNTED_MAX }),
+      get<{ upstreams: Upstream[] }>("/upstreams"),
+      unless<Server[]>("servers", "/servers"),
+      unless<Maintenance>("maintenance", "/maintenance"),
+      may("customers")
+        ? unless<object[]>("message list", "/messages", { state: "failed", limit: COUNTED_MAX })
+        : undefined,
+      readiness(),
+    ],
+  );
   return [
     ...storeTasks(ready),
     ...(maintenance?.enabled
@@ -46,6 +51,7 @@ export async function readTasks(today: SumsRow | undefined): Promise<Task[]> {
         ]
       : []),
     ...upstreams.upstreams.flatMap(upstreamTasks),
+    ...messageTasks(failed ?? []),
     ...serverTasks(servers ?? []),
     ...costTasks(today),
   ];
@@ -102,6 +108,12 @@ function serverTasks(servers: readonly Server[]): Task[] {
   if (late.length === 0) return [];
   const names = late.map(({ host }) => host).join(", ");
   return [{ kind: "bad", text: t("task.servers", { names }), path: "/servers" }];
+}
+
+function messageTasks(failed: readonly object[]): Task[] {
+  if (failed.length === 0) return [];
+  const text = t("task.messages", { count: countOf(failed) });
+  return [{ kind: "bad", text, path: "/messages?state=failed" }];
 }
 
 function costTasks(today: SumsRow | undefined): Task[] {

@@ -79,3 +79,4 @@ create table message_troubles (
 create index messages_due on messages (due_at, id) where sent_at is null and failed_at is null;
 create index messages_sent on messages (sent_at) where sent_at is not null;
 create index messages_failed on messages (id) where failed_at is not null;
+create index messages_account on messages (account_id, id) where account_id is not null;

@@ -1,16 +1,28 @@
 import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import t from "tap";
+import { dayOf } from "../../../core/process/vietnam-day.ts";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
 import { notify, transfer } from "../../plugins/topup/topups.ts";
 import { admin } from "../../support/admin.ts";
+import { createOperator } from "../../support/operators.ts";
+import { until } from "../../support/until.ts";
 import { findings, sticksOut } from "./inspect.ts";
 import { type Stage, startStage, type Visitor } from "./stage.ts";
 
 const PHONE = { width: 360, height: 640 };
 const DESKTOP = { width: 1280, height: 800 };
 const EMAIL = "minh.tran@example.com";
+/** Of two channels to operators the second one fails: no one listens at the discard port. */
+const CHANNELS = {
+  mail: ["ops@shop.test"],
+  webhook: { url: "http://127.0.0.1:9/", secret: "0123456789abcdef", allow_private: true },
+};
+/** A folder for pictures of the pages, to look at. */
+const PICTURES = process.env["TOLLGATE_PICTURES"];
 
 t.test("the operators' console", { jobs: 4 }, async (t) => {
   let stage: Stage;
@@ -18,8 +30,16 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   let callId: string;
   let transferId: string;
   let orderCode: string;
+  let messageId: string;
+  let batchId: string;
   t.before(async () => {
-    stage = await startStage({ plugins: { topup: topupSettings() } });
+    stage = await startStage({
+      plugins: {
+        topup: topupSettings(),
+        messages: { operators: CHANNELS },
+        operators: { second_person_above_vnd: { finance: 5_000_000, owner: 5_000_000 } },
+      },
+    });
     const { session, orderId } = await showCustomer(stage, EMAIL);
     accountId = session.accountId;
     orderCode = String((await session.get(`/top-ups/${orderId}`)).body.code);
@@ -30,9 +50,36 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     const unmatched = await admin(stage.gateway, "GET", "/transfers?state=unmatched");
     const [waiting] = unmatched.body["list"] as { id: string }[];
     transferId = String(waiting?.id);
+    const day = dayOf(new Date(Date.now() + 86_400_000));
+    const batch = { amount_vnd: "50000", until: day, note: "Tết" };
+    batchId = String((await admin(stage.gateway, "POST", "/vouchers", batch)).body["id"]);
+    const { session: finance } = await createOperator(stage.gateway, "finance");
+    const large = { amount_vnd: "7000000", reference: "large-1", reason: "Hợp đồng" };
+    const asked = await admin(finance, "POST", `/accounts/${accountId}/credits`, large);
+    assert.match(JSON.stringify(asked.body), /approval_needed/);
+    await admin(stage.gateway, "POST", "/tokens", { name: "billing-job", role: "finance" });
+    stage.mailServer.refusals.push(550);
+    await announce("first");
+    await until("a mail is given up", async () => {
+      [messageId = ""] = (await messages("failed")).map(({ id }) => id);
+      return messageId !== "";
+    });
   });
   t.teardown(() => stage.close());
 
+  const announce = (name: string) => {
+    const texts = { vi: "Giá mới\n\nTừ ngày mai.", en: "New prices\n\nFrom tomorrow." };
+    return admin(stage.gateway, "POST", "/announcements", { name, ...texts });
+  };
+  async function messages(state: string) {
+    const { body } = await admin(stage.gateway, "GET", `/messages?state=${state}`);
+    return body["list"] as { id: string; kind: string; subject: string }[];
+  }
+  const picture = async (page: Page, name: string) => {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
+  };
   const settled = (page: Page) =>
     page.waitForFunction(
       () =>
@@ -68,6 +115,9 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     "/money/statement",
     "/books",
     "/servers",
+    `/money/vouchers/${batchId}`,
+    "/messages?state=failed",
+    `/messages/${messageId}`,
     "/approvals",
     "/operators",
     "/audit",
@@ -87,8 +137,13 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
       for (const path of pages()) {
         await open(page, path);
         t.strictSame(await findings(page), [], path);
+        const isMissing = (await page.locator("main .empty h1").count()) > 0;
+        t.equal(isMissing, path === "/nowhere", path);
         for (const viewport of [DESKTOP, PHONE]) {
           await page.setViewportSize(viewport);
+          if (path !== "") {
+            await picture(page, `${path.replace(/\W+/g, "-")}-${language}-${viewport.width}`);
+          }
           t.strictSame(await sticksOut(page), [], path);
           const width = await page.evaluate(() => document.documentElement.scrollWidth);
           t.ok(width <= viewport.width, `${path} is ${width} pixels wide`);
@@ -275,6 +330,68 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.getByText("They are recorded.").waitFor();
     const { body } = await admin(stage.gateway, "GET", "/transfers?query=FT9");
     t.match(body["list"], [{ state: "unmatched", source: "import" }]);
+  });
+
+  t.test("sends a message again, announces, and tries the channels", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const dialog = page.getByRole("dialog");
+    stage.mailServer.refusals.push(550);
+    await announce("second");
+    const before = (await messages("failed")).map(({ id }) => id);
+    const given = async () => (await messages("failed")).find(({ id }) => !before.includes(id));
+    await until("another mail is given up", async () => (await given()) !== undefined);
+    const failed = await given();
+    await signIn(visitor);
+    await page.getByRole("link", { name: /messages? w(as|ere) given up$/ }).click();
+    t.match(page.url(), /\/messages\?state=failed$/);
+    t.match(await page.locator(".cli code").first().textContent(), /message list --state failed$/);
+    const row = page.locator("main tbody tr", {
+      has: page.locator(`a[href$="/messages/${failed?.id}"]`),
+    });
+    await row.getByText("550").waitFor();
+    await row.getByRole("link").first().click();
+    await page.locator("main pre").nth(1).waitFor();
+    await page.locator("main dd", { hasText: "550" }).waitFor();
+    await page.getByRole("button", { name: "Send now" }).click();
+    t.match(
+      await dialog.locator(".cli code").textContent(),
+      new RegExp(`message retry --id ${failed?.id}$`),
+    );
+    await dialog.getByRole("button", { name: "Send now" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const isSent = async () => (await messages("sent")).some(({ id }) => id === failed?.id);
+    await until("it is sent", isSent);
+
+    await open(page, `/messages?state=sent&kind=announcement&account=${EMAIL}`);
+    await page.getByRole("button", { name: "Announce to customers" }).click();
+    await dialog.getByLabel("Name").fill("third");
+    await dialog.getByLabel("Text in Vietnamese").fill("Bảo trì\n\nTối mai.");
+    await dialog.getByLabel("Text in English").fill("Maintenance\n\nTomorrow evening.");
+    await dialog.getByRole("button", { name: "Send to all" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const subject = page.getByRole("cell", { name: "Maintenance" });
+    await until("it is in the list", async () => {
+      await open(page, `/messages?state=sent&kind=announcement&account=${EMAIL}`);
+      return (await subject.count()) > 0;
+    });
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "CSV" }).click(),
+    ]);
+    t.equal(download.suggestedFilename(), "messages.csv");
+    await page.getByLabel("Kind").selectOption({ label: "Prices" });
+    await page.waitForURL(/kind=prices/);
+    await page.getByText("No messages.").waitFor();
+
+    await page.getByRole("button", { name: "Try the channels" }).click();
+    const tried = page.locator("main section", { hasText: "Channels to operators" });
+    t.match(await tried.locator("tbody tr").allTextContents(), [
+      /ops@shop.test.*Sent/,
+      /webhook.*[A-Z]/,
+    ]);
+    t.equal(await tried.locator(".badge.bad").count(), 1);
+    await stage.mailServer.mailsTo("ops@shop.test");
   });
 
   t.test("proves the books", async (t) => {

@@ -80,22 +80,30 @@ t.test("operators in the console", async (t) => {
         "/approvals",
         "/operators",
         "/upstreams",
+        "/books",
         "/servers",
         "/money",
+        "/money/statement",
+        "/models/reload",
+        "/messages",
       ]) {
         await open(page, path);
         const text = (await page.locator("main").textContent()) ?? "";
         t.notMatch(text, /minh@/, path);
         const buttons = await page.locator("main button").allTextContents();
         const changes = buttons.filter((name) =>
-          /credit|debit|discount|suspend|revoke|switch|invite|create|reset|remove|begin|assign|approve/i.test(
+          /credit|debit|discount|suspend|revoke|switch|invite|create|reset|remove|begin|assign|approve|make|announce|differs|channels|prove it/i.test(
             name,
           ),
         );
         t.strictSame(changes, [], path);
+        t.equal(await page.locator("main input[type=file]").count(), 0, path);
+        t.equal(await page.locator("main .empty h1").count(), path === "/messages" ? 1 : 0, path);
       }
       await open(page, `/customers/${accountId}`);
       await picture(page, "viewer-customer-en");
+      t.equal(await page.locator('.sidebar a[href$="/messages"]').count(), 0);
+      t.equal(await page.locator('.sidebar a[href$="/books"]').count(), 1);
     },
   );
 

@@ -21,6 +21,7 @@ async function signInElsewhere(target: { url: string }, email: string): Promise<
   assert.equal((await other.signIn(email, PASSWORD)).status, 200);
 }
 
+/** Lists messages of a state, which further filters may follow. */
 async function messages(gateway: AdminTarget, state = "waiting"): Promise<Row[]> {
   return (await admin(gateway, "GET", `/messages?state=${state}`)).body["list"] as Row[];
 }
@@ -148,6 +149,14 @@ t.test("mails of a gateway whose clock a test moves", async (t) => {
             .map(({ subject, text }) => [subject, text?.split("\n\n—")[0]])
             .filter(([subject]) => subject === "Giá mới" || subject === "New prices");
         t.strictSame(sent(email), [["Giá mới", "Từ ngày mai."]]);
+
+        const [last, ...older] = await messages(booted, "sent&kind=announcement");
+        t.match(last, { kind: "announcement", subject: "prices-1" });
+        t.equal(older.length, 1);
+        const ofOne = `sent&kind=announcement&account=${last?.["account"]}`;
+        t.strictSame(await messages(booted, ofOne), [last]);
+        t.strictSame(await messages(booted, `${ofOne}&before=${last?.["id"]}`), []);
+        t.equal((await admin(booted, "GET", "/messages?account=someone")).status, 400);
         t.strictSame(sent(english.email), [["New prices", "From tomorrow."]]);
         t.strictSame(sent(none.email), []);
 

@@ -1,0 +1,217 @@
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
+import { failureText } from "../../../page-parts/browser/failure.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
+import { dateTime, number } from "../../../page-parts/browser/format.ts";
+import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { textIfAny, textsOf } from "../../../page-parts/browser/text.ts";
+import { openAnnouncement } from "../announcement.ts";
+import { BASE } from "../base.ts";
+import { openChange } from "../change.ts";
+import { commandLine, commandText } from "../command-line.ts";
+import { findAccount } from "../find-account.ts";
+import { list } from "../list.ts";
+import { keepFresh } from "../live.ts";
+import { smallButton } from "../section.ts";
+import { get, may, post } from "../session.ts";
+import { pairs, table } from "../table.ts";
+import { t } from "../text.ts";
+
+const STATES = ["waiting", "failed", "sent"] as const;
+
+interface Message {
+  /** The address of a customer, or the name of a channel to operators. */
+  readonly to: string | null;
+  readonly account: string | null;
+  readonly kind: string;
+  readonly subject: string | null;
+  readonly created_at: string;
+  readonly attempts: number;
+  readonly failure: string | null;
+  readonly next_attempt: string | null;
+  readonly failed_at: string | null;
+  readonly sent_at: string | null;
+  readonly id: string;
+}
+
+interface WholeMessage extends Message {
+  readonly vi?: string;
+  readonly en?: string;
+}
+
+interface Tried {
+  readonly channel: string;
+  readonly sent: boolean;
+  readonly failure: string | null;
+}
+
+/** Mails to customers and messages to operators; or one of them. */
+export async function render({ root, rest, signal }: PageContext): Promise<void> {
+  if (rest !== "") return one(root, rest, signal);
+  const again = (): Promise<void> => messages.reload();
+  const messages = list<Message>({
+    title: t("nav.messages"),
+    signal,
+    filters: [
+      {
+        name: "state",
+        label: t("customers.state"),
+        options: STATES.map((state) => [state, t(`message.${state}`)] as const),
+        standard: "waiting",
+      },
+      {
+        name: "kind",
+        label: t("message.kind"),
+        options: [["", t("all")], ...textsOf("kind.")],
+      },
+      { name: "account", label: t("calls.account") },
+    ],
+    columns: [
+      {
+        title: t("message.written"),
+        cell: ({ id, created_at }) =>
+          el("a", { href: `${BASE}/messages/${id}` }, dateTime(created_at)),
+      },
+      { title: t("message.to"), cell: recipient },
+      { title: t("message.kind"), cell: ({ kind }) => kindText(kind) },
+      { title: t("message.subject"), cell: ({ subject }) => subject ?? "" },
+      { title: t("message.attempts"), isNumber: true, cell: ({ attempts }) => number(attempts) },
+      { title: t("customers.state"), cell: state },
+      { title: t("actions"), cell: (message) => retryButton(message, again) },
+    ],
+    async load({ account = "", ...filters }, limit, next) {
+      const id = await findAccount(account);
+      if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
+      const rows = await get<Message[]>("/messages", { ...filters, account: id, limit, ...next });
+      const last = rows.at(-1);
+      return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
+    },
+    command: (filters) => commandText("message list", filters),
+    file: "messages",
+    none: t("message.none"),
+  });
+  const write = el("button", { type: "button" }, t("announce"));
+  write.addEventListener("click", () => openAnnouncement({ vi: "", en: "" }, again));
+  fill(
+    root,
+    pageHead(t("nav.messages"), t("message.lead"), may("support") && write),
+    messages.element,
+    may("operations") && channels(),
+  );
+  keepFresh(signal, async () => {
+    // A form stays as it is until it is closed.
+    if (document.querySelector("dialog[open]") === null) await messages.refresh();
+  });
+}
+
+async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
+  const place = el("div", { class: "grid" });
+  fill(root, pageHead(t("message.title"), el("code", {}, id)), place);
+  const load = () =>
+    loadInto(place, signal, async () => {
+      const message = await get<WholeMessage>(`/messages/${encodeURIComponent(id)}`);
+      const { subject, vi, en } = message;
+      if (!signal.aborted) {
+        const retry = retryButton(message, load);
+        fill(root, pageHead(t("message.title"), el("code", {}, id), retry), place);
+      }
+      return [
+        card(subject, facts(message)),
+        vi !== undefined && card("Tiếng Việt", el("pre", { lang: "vi" }, vi)),
+        en !== undefined && card("English", el("pre", { lang: "en" }, en)),
+        commandLine(commandText("message show", { id })),
+      ];
+    });
+  await load();
+}
+
+function facts(message: Message): HTMLElement {
+  const { attempts, created_at, failure, kind, next_attempt, failed_at, sent_at } = message;
+  const times = [
+    [t("message.next"), next_attempt],
+    [t("message.failed"), failed_at],
+    [t("message.sent"), sent_at],
+  ] as const;
+  return pairs([
+    [t("customers.state"), state({ ...message, failure: null })],
+    [t("message.to"), recipient(message)],
+    [t("message.kind"), kindText(kind)],
+    [t("message.written"), dateTime(created_at)],
+    [t("message.attempts"), number(attempts)],
+    ...(failure === null ? [] : [[t("upstreams.last"), el("code", {}, failure)] as const]),
+    ...times.flatMap(([name, at]) => (at === null ? [] : [[name, dateTime(at)] as const])),
+  ]);
+}
+
+/** Sends a trial to each channel to operators, and shows how it went. */
+function channels(): HTMLElement {
+  const place = el("div", { role: "status" });
+  const test = el("button", { type: "button" }, t("channel.test"));
+  test.addEventListener("click", async () => {
+    if (test.getAttribute("aria-busy") === "true") return;
+    test.setAttribute("aria-busy", "true");
+    try {
+      fill(place, outcome(await post<readonly Tried[]>("/messages/test", {})));
+    } catch (error) {
+      fill(place, notice("bad", failureText(error)));
+    }
+    test.removeAttribute("aria-busy");
+  });
+  return card(
+    t("channel"),
+    el("p", {}, t("channel.about")),
+    el("div", { class: "row" }, test),
+    place,
+    commandLine(commandText("message test")),
+  );
+}
+
+function outcome(tried: readonly Tried[]): HTMLElement {
+  return table(
+    t("channel"),
+    [
+      { title: t("message.to"), cell: ({ channel }) => channel },
+      {
+        title: t("customers.state"),
+        cell: ({ sent, failure }) =>
+          sent ? badge("good", t("message.sent")) : badge("bad", failure ?? t("message.failed")),
+      },
+    ],
+    tried,
+  );
+}
+
+function recipient({ to, account }: Message): Child {
+  if (account === null) return to;
+  return el("a", { href: `${BASE}/customers/${account}` }, to ?? t("show"));
+}
+
+function kindText(kind: string): string {
+  return textIfAny(`kind.${kind}`) ?? kind;
+}
+
+function state({ sent_at, failed_at, failure }: Message): Child {
+  if (sent_at !== null) return badge("good", t("message.sent"));
+  const badgeOf =
+    failed_at === null ? badge("info", t("message.waiting")) : badge("bad", t("message.failed"));
+  return [badgeOf, failure !== null && [" ", el("small", { class: "hint" }, failure)]];
+}
+
+function badge(kind: string, text: string): HTMLElement {
+  return el("span", { class: `badge ${kind}` }, text);
+}
+
+function retryButton({ id, sent_at, to, subject }: Message, done: () => Promise<void>): Child {
+  if (sent_at !== null || !may("support")) return false;
+  return smallButton(t("message.retry"), `${to ?? ""}, ${id}`, () =>
+    openChange({
+      title: t("message.retry"),
+      about: el("p", {}, `${to ?? ""} · ${subject ?? ""}`),
+      fields: [],
+      request: () => ({ path: `/messages/${id}/retry`, body: {} }),
+      command: () => commandText("message retry", { id }),
+      action: t("message.retry"),
+      done,
+    }),
+  );
+}
