@@ -336,9 +336,9 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
     const { page } = visitor;
     const dialog = page.getByRole("dialog");
+    const before = (await messages("failed")).map(({ id }) => id);
     stage.mailServer.refusals.push(550);
     await announce("second");
-    const before = (await messages("failed")).map(({ id }) => id);
     const given = async () => (await messages("failed")).find(({ id }) => !before.includes(id));
     await until("another mail is given up", async () => (await given()) !== undefined);
     const failed = await given();
