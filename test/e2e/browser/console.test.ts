@@ -365,7 +365,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
 
     await open(page, `/messages?state=sent&kind=announcement&account=${EMAIL}`);
     await page.getByRole("button", { name: "Announce to customers" }).click();
-    await dialog.getByLabel("Name").fill("third");
+    await dialog.getByLabel("Name", { exact: true }).fill("third");
     await dialog.getByLabel("Text in Vietnamese").fill("Bảo trì\n\nTối mai.");
     await dialog.getByLabel("Text in English").fill("Maintenance\n\nTomorrow evening.");
     await dialog.getByRole("button", { name: "Send to all" }).click();
