@@ -2,8 +2,8 @@ import { formatVnd } from "../catalogue/amount.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Correction } from "./ledger/corrections.ts";
 
-/** Returns a correction as operators see it; a refusal that says what is possible, if it was not made. */
-export function correctionJson(correction: Correction): object | Refusal {
+/** Returns a correction as operators see it; a refusal that says what is possible, if it was not made. `param` names its cause. */
+export function correctionJson(correction: Correction, param: string): object | Refusal {
   switch (correction.kind) {
     case "corrected":
       return {
@@ -17,6 +17,7 @@ export function correctionJson(correction: Correction): object | Refusal {
     case "unknown":
       return refuse.notFound(
         "The ledger has no such top-up or call. A call may take seconds to get there; `ledger` lists the top-ups of an account.",
+        param,
       );
     case "too_much":
       return refuse.conflict(

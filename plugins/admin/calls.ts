@@ -2,6 +2,7 @@ import {
   done,
   endOfDay,
   explainedCall,
+  formatVnd,
   idTime,
   isId,
   isRefusal,
@@ -14,8 +15,8 @@ import {
 } from "../../core/plugin/index.ts";
 import { callSearch } from "./input.ts";
 
-/** Routes that find calls of all accounts, and show one by its id: its record, the parts of its cost, and the cost computed again. */
-export function callRoutes({ accounts, operations }: Services): OperatorRoute[] {
+/** Routes that find calls of all accounts, and show one by its id: its record, the parts of its cost, the cost computed again, and its row in the ledger. */
+export function callRoutes({ accounts, corrections, operations }: Services): OperatorRoute[] {
   /** Returns the archived month that a call with this id is of; undefined if there is none. */
   async function archivedMonthOf(id: string): Promise<string | undefined> {
     if (!isId(id)) return undefined;
@@ -56,7 +57,13 @@ export function callRoutes({ accounts, operations }: Services): OperatorRoute[] 
       async handle({ params }) {
         const id = params["call"] ?? "";
         const found = await operations.current.call(id);
-        if (found) return done(explainedCall(found, "admin"));
+        if (found) {
+          const charge = await corrections.current.charge(id);
+          return done({
+            ...explainedCall(found, "admin"),
+            ledger: charge ? chargeJson(charge) : null,
+          });
+        }
         const archived = await archivedMonthOf(id);
         if (archived) {
           return refuse.notFound(
@@ -71,4 +78,15 @@ export function callRoutes({ accounts, operations }: Services): OperatorRoute[] 
       },
     },
   ];
+}
+
+type Charge = NonNullable<Awaited<ReturnType<Services["corrections"]["current"]["charge"]>>>;
+
+function chargeJson({ id, at, amountMicroVnd, balanceMicroVnd }: Charge): object {
+  return {
+    entry: String(id),
+    at: at.toISOString(),
+    amount_vnd: formatVnd(-amountMicroVnd),
+    balance_after_vnd: formatVnd(balanceMicroVnd),
+  };
 }

@@ -94,6 +94,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
           topUp === undefined
             ? await corrections.current.refund({ callId: call ?? "", ...request })
             : await corrections.current.takeBack({ topUp, asMuchAsThereIs, ...request }),
+          topUp === undefined ? "call" : "top_up",
         );
         return isRefusal(shown) ? shown : done(shown);
       },

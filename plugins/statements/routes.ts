@@ -110,6 +110,7 @@ export function operatorRoutes(services: Services, options: Options): OperatorRo
         if (!isId(accountId) || !(await services.accounts.find(accountId)))
           return refuse.notFound(
             "There is no such account: use an id or an address of `account list`.",
+            "account",
           );
         if (given.month === undefined) return done((await months.list(accountId)).map(summaryJson));
         const statement = await months.find(accountId, given.month);
@@ -127,7 +128,7 @@ async function notClosed({ usage }: Services, wanted: string | undefined): Promi
     isOver
       ? `There is no statement of ${wanted}: no money moved, or it is being closed, which takes minutes after the month's end.`
       : `The month ${wanted} is not over. Its statement is closed minutes after its end, and has what was committed until then.`,
-    { code: isOver ? "no_statement" : "month_not_over" },
+    { param: "month", code: isOver ? "no_statement" : "month_not_over" },
   );
 }
 

@@ -45,7 +45,10 @@ export function operatorRoutes(services: Services, members: Members): OperatorRo
   async function ownerOf({ params }: PlainRequest): Promise<string | Refusal> {
     const accountId = params["account"] ?? "";
     if (isId(accountId) && (await services.accounts.find(accountId))) return accountId;
-    return refuse.notFound("There is no such account: use an id or an address of `account list`.");
+    return refuse.notFound(
+      "There is no such account: use an id or an address of `account list`.",
+      "account",
+    );
   }
 
   return [

@@ -211,6 +211,7 @@ export function transferRoutes(
         const request = { topUp: transfer.reference, totalMicroVnd: undefined, reason, confirm };
         const correction = correctionJson(
           await corrections.current.takeBack({ ...request, asMuchAsThereIs }),
+          "transfer",
         );
         if (isRefusal(correction)) return correction;
         await releaseTransfer(database, transfer, reason);

@@ -127,7 +127,11 @@ t.test("the explanation of a call's cost", async (t) => {
     t.strictSame([code, JSON.parse(stdout)], [0, found]);
     const mine = await get(gateway, `/v1/calls/${id}`, customer);
     t.equal(mine.status, 200);
-    const hidden = ["account_id", "upstream", "purses", "provider_cost_vnd"];
+    const { ledger } = found;
+    t.match(ledger, { entry: /^\d+$/, amount_vnd: "-50.25348" });
+    const wallet = await admin(gateway, "GET", `/accounts/${customer.accountId}/wallet`);
+    t.equal(ledger.balance_after_vnd, wallet.body["balance_vnd"]);
+    const hidden = ["account_id", "upstream", "purses", "provider_cost_vnd", "ledger"];
     for (const name of hidden) {
       t.ok(name in found && !(name in mine.json), name);
       delete found[name];
@@ -148,6 +152,9 @@ t.test("the explanation of a call's cost", async (t) => {
       t.equal((await admin(gateway, "GET", `/calls/${unknown}`)).status, 404);
     }
     t.equal((await cli("call", "show", "--call", "x")).code, 1);
+    const nothing = await cli("refund", "--call", other.accountId, "--reason", "a test");
+    t.match(nothing.stderr, /no such top-up or call/);
+    t.notMatch(nothing.stderr, /no admin API/);
   });
 
   t.test("is pending while the call runs, and visible to its own account only", async (t) => {

@@ -84,6 +84,14 @@ interface Cause {
   readonly amountMicroVnd: bigint;
 }
 
+/** A row of the ledger that charged a call. */
+interface Charge extends Cause {
+  readonly id: bigint;
+  readonly at: Date;
+  /** The balance after it. */
+  readonly balanceMicroVnd: bigint;
+}
+
 interface Bonus extends Cause {
   readonly reference: string;
 }
@@ -186,15 +194,21 @@ export class Corrections {
 
   /** Gives what a call cost back to its wallet. */
   async refund({ callId, ...request }: Refund): Promise<Correction> {
-    if (!isId(callId)) return { kind: "unknown" };
-    const [found] = await this.database.query<Cause>(
-      `select account_id as "accountId", -amount as "amountMicroVnd" from ledger_entries
-      where call_id = $1`,
-      [callId],
-    );
+    const found = await this.charge(callId);
     if (!found) return { kind: "unknown" };
     const plan = { prefix: REFUND_REFERENCE, cause: callId, isTaken: false };
     return this.correct({ ...plan, asMuchAsThereIs: false, ...request, found });
+  }
+
+  /** Returns the row of the ledger that charged a call; undefined if it cost nothing, or is not in the ledger yet. */
+  async charge(callId: string): Promise<Charge | undefined> {
+    if (!isId(callId)) return undefined;
+    const [found] = await this.database.query<Charge>(
+      `select account_id as "accountId", -amount as "amountMicroVnd", id, at, balance_after as "balanceMicroVnd"
+      from ledger_entries where call_id = $1`,
+      [callId],
+    );
+    return found;
   }
 
   private async correct(plan: Plan): Promise<Correction> {

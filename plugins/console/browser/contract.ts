@@ -70,7 +70,17 @@ export interface CallStory extends Call {
   readonly reason?: string;
   readonly recomputed_vnd: string;
   readonly is_equal: boolean;
-  readonly calculation: { readonly formula: string };
+  readonly calculation: {
+    readonly formula: string;
+    readonly list_vnd: string;
+    readonly discount_vnd: string;
+  };
+  /** Its row in the ledger; null if it cost nothing, or is not there yet. */
+  readonly ledger: {
+    readonly entry: string;
+    readonly at: string;
+    readonly balance_after_vnd: string;
+  } | null;
 }
 
 export interface Refused {

@@ -92,10 +92,21 @@ async function story(root: HTMLElement, id: string, signal: AbortSignal): Promis
 }
 
 function money(call: CallStory): HTMLElement {
-  const { provider_cost_vnd: cost, written_off_vnd: writtenOff } = call;
+  const { provider_cost_vnd: cost, written_off_vnd: writtenOff, calculation, ledger } = call;
   return pairs([
     [t("calls.charged"), exactVnd(call.cost_vnd)],
-    [t("call.formula"), call.calculation.formula],
+    [t("call.formula"), calculation.formula],
+    [t("call.list"), exactVnd(calculation.list_vnd)],
+    [t("call.discount"), exactVnd(calculation.discount_vnd)],
+    ...(ledger === null
+      ? [[t("call.entry"), t("call.entry.none")] as const]
+      : [
+          [
+            t("call.entry"),
+            t("call.entry.at", { id: ledger.entry, at: dateTime(ledger.at) }),
+          ] as const,
+          [t("movement.after"), exactVnd(ledger.balance_after_vnd)] as const,
+        ]),
     ...(writtenOff === "0" ? [] : [[t("call.writtenoff"), exactVnd(writtenOff)] as const]),
     [t("report.cost"), cost === null ? t("unknown") : exactVnd(cost)],
     [
