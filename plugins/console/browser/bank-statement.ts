@@ -7,7 +7,7 @@ import { BASE } from "./base.ts";
 import { openChange } from "./change.ts";
 import { commandLine, commandText } from "./command-line.ts";
 import { section } from "./section.ts";
-import { post } from "./session.ts";
+import { may, post } from "./session.ts";
 import { type Column, figures } from "./table.ts";
 import { t } from "./text.ts";
 
@@ -132,7 +132,7 @@ export function statementPart(): HTMLElement {
     { class: "grid" },
     card(
       t("bankfile"),
-      element,
+      may("money") ? element : notice("info", t("error.role_forbids")),
       commandLine(`${commandText("transfer import", { file: "statement.csv" })} --dry-run`),
     ),
     place,

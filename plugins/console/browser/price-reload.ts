@@ -50,7 +50,9 @@ export function reloadPart(): HTMLElement {
     card(
       t("reload"),
       el("p", {}, t("reload.about")),
-      el("div", { class: "row" }, check),
+      may("operations")
+        ? el("div", { class: "row" }, check)
+        : notice("info", t("error.role_forbids")),
       commandLine(`${commandText("reload")} --check`),
     ),
     place,

@@ -8,7 +8,7 @@ import { commandLine, commandText } from "./command-line.ts";
 import type { VoucherBatch, WholeVoucherBatch } from "./contract.ts";
 import { downloadCsv } from "./download.ts";
 import { list } from "./list.ts";
-import { get } from "./session.ts";
+import { get, may } from "./session.ts";
 import { pairs, table } from "./table.ts";
 import { t } from "./text.ts";
 
@@ -47,7 +47,12 @@ export function voucherList(signal: AbortSignal): HTMLElement {
     none: t("voucher.none"),
   });
   const make = el("button", { type: "button", onclick: () => openBatch(again) }, t("voucher.make"));
-  return el("div", { class: "grid" }, batches.element, el("p", { class: "row end" }, make));
+  return el(
+    "div",
+    { class: "grid" },
+    batches.element,
+    may("owner") && el("p", { class: "row end" }, make),
+  );
 }
 
 /** Shows a batch and who redeemed its codes. Returns false for an address of another page. */
@@ -175,6 +180,7 @@ function cancelButton(batch: VoucherBatch, done: () => Promise<void>): HTMLEleme
     });
   const attributes = { type: "button", class: "small", "aria-label": `${text}: ${note}` };
   return (
+    may("money") &&
     (state === "open" || state === "planned") &&
     el("button", { ...attributes, onclick: open }, text)
   );

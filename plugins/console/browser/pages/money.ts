@@ -12,7 +12,7 @@ import { list } from "../list.ts";
 import { keepFresh } from "../live.ts";
 
 import { section, smallButton } from "../section.ts";
-import { get, hasCommand } from "../session.ts";
+import { get, hasCommand, may } from "../session.ts";
 import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 import { openAssign, transferButtons } from "../transfer-changes.ts";
@@ -151,6 +151,7 @@ function suggestions(
       {
         title: t("actions"),
         cell: ({ order, email, account }) => {
+          if (!may("money")) return false;
           const to = order ?? email ?? account;
           return smallButton(t("transfer.assign"), to, () => openAssign(transfer, done, to));
         },
