@@ -68,8 +68,7 @@ export const commands: readonly Command[] = [
   },
   {
     words: "message list",
-    about:
-      "list the messages that wait to be sent, were given up, or were sent lately, newest first",
+    about: "list the messages that wait to be sent, were given up, or were sent, newest first",
     method: "GET",
     path: "/admin/v1/messages",
     options: [

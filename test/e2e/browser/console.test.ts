@@ -386,6 +386,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
 
     await page.getByRole("button", { name: "Try the channels" }).click();
     const tried = page.locator("main section", { hasText: "Channels to operators" });
+    await tried.locator("tbody tr").first().waitFor();
     t.match(await tried.locator("tbody tr").allTextContents(), [
       /ops@shop.test.*Sent/,
       /webhook.*[A-Z]/,
