@@ -15,6 +15,7 @@ import {
   type Services,
   v,
 } from "../../core/plugin/index.ts";
+import { joinedMails } from "./joined-mail.ts";
 import type { Member, Members } from "./members.ts";
 import { memberJson, spentByMember, spentOf } from "./shown.ts";
 
@@ -38,6 +39,7 @@ export function teamRoutes(
   membersMax: number,
 ): CustomerRoute[] {
   const { accounts, customers, clock, log } = services;
+  const mailOwner = joinedMails(services);
 
   async function placeOf({ params }: PlainRequest, customer: Customer): Promise<Place | Refusal> {
     const accountId = params["team"] ?? "";
@@ -89,7 +91,9 @@ export function teamRoutes(
         const team = params["team"] ?? "";
         const member =
           isId(team) && isEmailVerified ? await members.join(team, accountId, address) : undefined;
-        return member ? one(member) : noSuchTeam();
+        if (!member) return noSuchTeam();
+        await mailOwner(member, address);
+        return one(member);
       },
     },
     {

@@ -1,5 +1,5 @@
 import { el, newId } from "../../page-parts/browser/dom.ts";
-import { field } from "../../page-parts/browser/form.ts";
+import { choice, field } from "../../page-parts/browser/form.ts";
 import { openChange } from "./change.ts";
 import { commandText } from "./command-line.ts";
 import { t } from "./text.ts";
@@ -8,27 +8,42 @@ import { t } from "./text.ts";
 interface Draft {
   readonly vi: string;
   readonly en: string;
+  readonly kind?: (typeof KINDS)[number];
 }
 
-/** Mails a text to all customers who want announcements, each in his language, once for each name. */
+const KINDS = ["announcement", "prices"] as const;
+
+/** Mails a text to all customers who want mails of its kind, each in his language, once for each name. */
 export function openAnnouncement(draft: Draft, done?: () => void | Promise<void>): void {
   const name = field(
     t("announce.name"),
     { required: true, maxlength: 60, pattern: "[A-Za-z0-9][A-Za-z0-9.\\-]*" },
     t("announce.name.hint"),
   );
+  const kinds = KINDS.map((kind) => [kind, t(`kind.${kind}`)] as const);
+  const kind = choice(t("message.kind"), kinds, draft.kind);
   const vi = textField(t("announce.vi"), draft.vi);
   const en = textField(t("announce.en"), draft.en);
   openChange({
     title: t("announce"),
     about: el("p", {}, t("announce.about")),
-    fields: [name, vi, en],
+    fields: [name, kind, vi, en],
     request: () => ({
       path: "/announcements",
-      body: { name: name.input.value, vi: vi.input.value, en: en.input.value },
+      body: {
+        name: name.input.value,
+        kind: kind.select.value,
+        vi: vi.input.value,
+        en: en.input.value,
+      },
     }),
     command: () =>
-      commandText("announce", { name: name.input.value || "NAME", vi: "vi.txt", en: "en.txt" }),
+      commandText("announce", {
+        name: name.input.value || "NAME",
+        kind: kind.select.value,
+        vi: "vi.txt",
+        en: "en.txt",
+      }),
     action: t("announce.send"),
     isDangerous: true,
     ...(done && { done }),

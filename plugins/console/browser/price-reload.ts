@@ -88,7 +88,7 @@ function changesOf({ applied, changes }: Reloaded): HTMLElement {
 function draftOf({ announcement_vi: vi, announcement_en: en }: Reloaded): Child {
   if (vi === undefined || en === undefined) return false;
   const send = el("button", { type: "button" }, t("announce"));
-  send.addEventListener("click", () => openAnnouncement({ vi, en }));
+  send.addEventListener("click", () => openAnnouncement({ vi, en, kind: "prices" }));
   return card(
     t("reload.draft"),
     el("pre", { lang: "vi" }, vi),

@@ -1,8 +1,16 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { notice } from "../../page-parts/browser/form.ts";
-import { vnd } from "../../page-parts/browser/format.ts";
+import { ago, vnd } from "../../page-parts/browser/format.ts";
 import { BASE } from "./base.ts";
-import type { Maintenance, Quarantined, Server, SumsRow, Transfer, Upstream } from "./contract.ts";
+import type {
+  Maintenance,
+  Quarantined,
+  Server,
+  SumsRow,
+  System,
+  Transfer,
+  Upstream,
+} from "./contract.ts";
 import { get, hasCommand, may, type Query, readiness } from "./session.ts";
 import { t } from "./text.ts";
 
@@ -13,34 +21,36 @@ const ACCOUNT_FAULTS = /account|billing|key|credentials|quota|http_40[123]/;
 
 /** Something that waits for an operator, with the page on which it is done. */
 interface Task {
-  readonly kind: "bad" | "info";
+  readonly kind: "bad" | "info" | "good";
   readonly text: string;
   readonly path?: string;
 }
 
-/** Reads all that may need a person. A part whose plugin is not there has nothing. */
+/** Reads all that may need a person; says so if nothing does. A part whose plugin is not there has nothing. */
 export async function readTasks(today: SumsRow | undefined): Promise<Task[]> {
   const unless = async <Answer>(words: string, path: string, query?: Query) =>
     hasCommand(words) ? get<Answer>(path, query) : undefined;
-  const [transfers, quarantine, upstreams, servers, maintenance, failed, ready] = await Promise.all(
-    [
+  const [transfers, approvals, quarantine, upstreams, servers, system, maintenance, failed, ready] =
+    await Promise.all([
       unless<Transfer[]>("transfer list", "/transfers", { state: "unmatched", limit: COUNTED_MAX }),
+      unless<object[]>("approval list", "/approvals", { state: "pending", limit: COUNTED_MAX }),
       get<Quarantined[]>("/quarantine", { limit: COUNTED_MAX }),
       get<{ upstreams: Upstream[] }>("/upstreams"),
       unless<Server[]>("servers", "/servers"),
+      unless<System>("system", "/system"),
       unless<Maintenance>("maintenance", "/maintenance"),
       may("customers")
         ? unless<object[]>("message list", "/messages", { state: "failed", limit: COUNTED_MAX })
         : undefined,
       readiness(),
-    ],
-  );
-  return [
+    ]);
+  const tasks = [
     ...storeTasks(ready),
     ...(maintenance?.enabled
       ? [{ kind: "info", text: t("task.maintenance"), path: "/servers" } as const]
       : []),
     ...transferTasks(transfers ?? []),
+    ...approvalTasks(approvals ?? []),
     ...(quarantine.length > 0
       ? [
           {
@@ -55,11 +65,14 @@ export async function readTasks(today: SumsRow | undefined): Promise<Task[]> {
     ...serverTasks(servers ?? []),
     ...costTasks(today),
   ];
+  const none = { kind: "good", text: t("task.none") } as const;
+  const books = system ? booksTasks(system) : [];
+  const isWell = [...tasks, ...books].every(({ kind }) => kind === "good");
+  return [...(isWell ? [none] : tasks), ...books];
 }
 
-/** The tasks as a list; says so if there are none. */
+/** The tasks as a list. */
 export function taskList(tasks: readonly Task[]): HTMLElement {
-  if (tasks.length === 0) return notice("good", t("task.none"));
   return el(
     "ul",
     { class: "tasks" },
@@ -88,6 +101,28 @@ function transferTasks(unmatched: readonly Transfer[]): Task[] {
   const sum = unmatched.reduce((all, { amount_vnd }) => all + Number(amount_vnd ?? 0), 0);
   const text = t("task.transfers", { count: countOf(unmatched), amount: vnd(sum) });
   return [{ kind: "bad", text, path: "/money?state=unmatched" }];
+}
+
+function approvalTasks(pending: readonly object[]): Task[] {
+  if (pending.length === 0) return [];
+  const text = t("task.approvals", { count: countOf(pending) });
+  return [{ kind: "info", text, path: "/approvals" }];
+}
+
+/** What the last periodic reconciliation found, by whichever process made it; nothing before the first. */
+export function booksTasks(system: System): Task[] {
+  const at = gaugeOf(system, "tollgate_reconciled_timestamp_seconds");
+  const drifting = gaugeOf(system, "tollgate_drifting_wallets");
+  if (at === undefined || drifting === undefined) return [];
+  const time = ago(new Date(at * 1_000).toISOString());
+  if (drifting > 0) {
+    return [{ kind: "bad", text: t("task.drift", { count: drifting, time }), path: "/books" }];
+  }
+  return [{ kind: "good", text: t("task.books", { time }), path: "/books" }];
+}
+
+function gaugeOf({ gauges }: System, name: string): number | undefined {
+  return gauges.find((gauge) => gauge.name === name)?.value ?? undefined;
 }
 
 function upstreamTasks({ name, breaker, keys, switched_off }: Upstream): Task[] {

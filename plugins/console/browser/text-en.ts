@@ -27,16 +27,8 @@ export const text = {
   "signin.token": "Admin token",
   "signin.token.hint":
     "It is admin.token in the config, or else the file admin-token in the data folder. This tab alone keeps it.",
-  password: "Password",
-  "signin.email": "Email",
   "signin.withtoken": "Use the admin token instead",
   "signin.asperson": "Sign in as a person instead",
-  "factor.code": "Code",
-  "factor.code.hint": "Six digits from your authenticator app, or a recovery code.",
-  "factor.scan": "Scan this with an authenticator app, and enter the six digits that it shows.",
-  "factor.qr.alt": "QR code for an authenticator app. The same key is shown as text.",
-  "factor.byhand": "Cannot scan? Type this key into the app.",
-  "factor.open": "Open in an app on this device",
   "join.title": "Set up your access",
   "join.lead": "A password, and codes from an app on your phone.",
   "join.for": "For",
@@ -136,6 +128,11 @@ export const text = {
   "task.none": "Nothing needs you now.",
   "task.maintenance": "Maintenance is on: new calls are refused.",
   "task.transfers": "{count} {count:transfer waits|transfers wait} for an owner: {amount}",
+  "task.approvals":
+    "{count} {count:movement of money waits|movements of money wait} for a second person",
+  "task.books": "The books agree to the µđ, proven {time}.",
+  "task.drift":
+    "{count} {count:wallet or budget differs|wallets or budgets differ} from the ledger, found {time}",
   "task.quarantine": "{count} {count:call|calls} in quarantine: the ledger refused them",
   "task.stores": "A store is not well: {reason}",
   "task.breaker": "{name} fails; calls go elsewhere, or are refused",
@@ -458,7 +455,8 @@ export const text = {
   "reload.changes.none": "No price differs.",
   "reload.draft": "Draft of an announcement",
   announce: "Announce to customers",
-  "announce.about": "Mails the text to all customers who want announcements, each in his language.",
+  "announce.about":
+    "Mails the text to all customers who want mails of its kind, each in his language.",
   "announce.name": "Name",
   "announce.name.hint":
     "Such as prices-2026-12. A name is sent once, so a repeated click mails nothing twice.",
@@ -484,6 +482,8 @@ export const text = {
   "kind.low-balance": "Low balance",
   "kind.budget": "Budget of a key",
   "kind.top-up": "Top-up",
+  "kind.member-joined": "Member joined a team",
+  "kind.team-invited": "Invitation to a team",
   "kind.statement": "Statement",
   "kind.prices": "Prices",
   "kind.announcement": "Announcement",

@@ -2,8 +2,9 @@ import { ApiError } from "../../page-parts/browser/api-error.ts";
 import { openDialog } from "../../page-parts/browser/dialog.ts";
 import { el } from "../../page-parts/browser/dom.ts";
 import { form } from "../../page-parts/browser/form.ts";
+import { codeField } from "../../page-parts/browser/second-factor.ts";
 import { post } from "./api.ts";
-import { cancelButton, codeField, passwordField } from "./second-factor.ts";
+import { cancelButton, passwordField } from "./second-factor.ts";
 import { t } from "./text.ts";
 
 /**

@@ -4,27 +4,13 @@ import { el, fill } from "../../page-parts/browser/dom.ts";
 import { type Field, field, form, notice } from "../../page-parts/browser/form.ts";
 import { date } from "../../page-parts/browser/format.ts";
 import { card, loadInto } from "../../page-parts/browser/page-head.ts";
+import { codeField, type NewFactor, newFactor } from "../../page-parts/browser/second-factor.ts";
 import { get, post } from "./api.ts";
 import type { SecondFactor } from "./contract.ts";
 import { t } from "./text.ts";
 
-interface NewFactor {
-  readonly secret: string;
-  readonly uri: string;
-  readonly qr_svg: string;
-}
-
 interface NewCodes {
   readonly recovery_codes: readonly string[];
-}
-
-/** A field for a code from the authenticator app, or a recovery code if there are some. */
-export function codeField(hint = t("factor.code.hint")): Field {
-  return field(
-    t("factor.code"),
-    { name: "code", autocomplete: "one-time-code", autocapitalize: "none", required: true },
-    hint,
-  );
 }
 
 /** The card of the account page that switches the second factor on and off. */
@@ -91,36 +77,22 @@ function openSetUp(reload: () => Promise<void>): void {
   };
   fill(steps, form(t("factor.continue"), begin, password.element));
 
-  function showSecret({ secret, uri, qr_svg: svg }: NewFactor): void {
+  function showSecret(made: NewFactor): void {
     const code = codeField(t("factor.code.first"));
     const confirm = async () => {
-      const made = await post<NewCodes>("/second-factor/confirm", { code: code.input.value });
+      const given = { code: code.input.value };
+      const { recovery_codes: codes } = await post<NewCodes>("/second-factor/confirm", given);
       dialog.close();
-      openCodes(made.recovery_codes);
+      openCodes(codes);
       await reload();
     };
-    const spaced = secret.replace(/.{4}(?=.)/g, "$& ");
     fill(
       steps,
-      el("p", {}, t("factor.scan")),
-      el(
-        "div",
-        { class: "qr-frame" },
-        // The browser runs no script of an SVG in an <img>.
-        el("img", {
-          class: "qr",
-          alt: t("factor.qr.alt"),
-          width: 220,
-          height: 220,
-          src: `data:image/svg+xml,${encodeURIComponent(svg)}`,
-        }),
-      ),
-      el("p", { class: "hint" }, t("factor.byhand"), " ", el("a", { href: uri }, t("factor.open"))),
-      el("code", { class: "secret", "data-secret": true }, spaced),
+      newFactor(made),
       el(
         "p",
         {},
-        copyButton(t("factor.copysecret"), () => secret),
+        copyButton(t("factor.copysecret"), () => made.secret),
       ),
       form(t("factor.on"), confirm, code.element),
     );

@@ -4,8 +4,6 @@ export const account = {
   yes: "Yes",
   no: "No",
   today: "today",
-  email: "Email",
-  password: "Password",
   "password.new": "New password",
   "password.current": "Current password",
   "password.hint": "At least 10 characters. A few random words are easy to remember.",
@@ -276,14 +274,7 @@ export const account = {
   "factor.continue": "Continue",
   "factor.since": "On since {date}.",
   "factor.left": "Unused recovery codes: {count}",
-  "factor.code": "Code",
   "factor.code.first": "Six digits from your authenticator app.",
-  "factor.code.hint": "Six digits from your authenticator app, or a recovery code.",
-  "factor.scan":
-    "Scan this code with an authenticator app, then enter the six digits that it shows.",
-  "factor.qr.alt": "QR code for an authenticator app. The same key is shown as text.",
-  "factor.byhand": "Can’t scan it? Type this key into the app.",
-  "factor.open": "Open in an app on this device",
   "factor.copysecret": "Copy the key",
   "factor.codes": "Recovery codes",
   "factor.codes.text":

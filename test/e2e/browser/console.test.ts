@@ -366,13 +366,15 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await open(page, `/messages?state=sent&kind=announcement&account=${EMAIL}`);
     await page.getByRole("button", { name: "Announce to customers" }).click();
     await dialog.getByLabel("Name", { exact: true }).fill("third");
+    await dialog.getByLabel("Kind").selectOption({ label: "Prices" });
+    t.match(await dialog.locator(".cli code").textContent(), /announce --name third --kind prices/);
     await dialog.getByLabel("Text in Vietnamese").fill("Bảo trì\n\nTối mai.");
     await dialog.getByLabel("Text in English").fill("Maintenance\n\nTomorrow evening.");
     await dialog.getByRole("button", { name: "Send to all" }).click();
     await dialog.waitFor({ state: "detached" });
     const subject = page.getByRole("cell", { name: "third" });
     await until("it is in the list", async () => {
-      await open(page, `/messages?state=sent&kind=announcement&account=${EMAIL}`);
+      await open(page, `/messages?state=sent&kind=prices&account=${EMAIL}`);
       return (await subject.count()) > 0;
     });
     const [download] = await Promise.all([
@@ -380,8 +382,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
       page.getByRole("button", { name: "CSV" }).click(),
     ]);
     t.equal(download.suggestedFilename(), "messages.csv");
-    await page.getByLabel("Kind").selectOption({ label: "Prices" });
-    await page.waitForURL(/kind=prices/);
+    await page.getByLabel("Kind").selectOption({ label: "Statement" });
+    await page.waitForURL(/kind=statement/);
     await page.getByText("No messages.").waitFor();
 
     await page.getByRole("button", { name: "Try the channels" }).click();
@@ -398,7 +400,15 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   t.test("proves the books", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
     const { page } = visitor;
-    await signIn(visitor, "/books");
+    await signIn(visitor);
+    await page
+      .getByRole("link", { name: /movement of money waits for a second person$/ })
+      .waitFor();
+    await page.getByRole("link", { name: /^The books agree to the µđ, proven/ }).click();
+    await page.waitForURL(/\/books$/);
+    await page
+      .getByText(/^The books agree to the µđ, proven (just now|\d+ minutes? ago)/)
+      .waitFor();
     await page.getByRole("button", { name: "Prove it now" }).click();
     await page.getByText("The books agree to the µđ").waitFor();
     t.match(await page.locator(".cli code").first().textContent(), /reconcile$/);

@@ -36,6 +36,10 @@ t.test("a team", async (t) => {
     t.equal((await person.post(`${pathOf(owner)}/join`)).status, 200);
     t.match((await person.get("/teams")).body.data, [{ state: "active" }]);
     t.match((await owner.get(`${pathOf(owner)}/members`)).body.data, [{ email, state: "active" }]);
+    await until("a mail tells the owner", async () => {
+      const mails = await at.world.mailServer.mailsTo(owner.email);
+      return mails.some(({ subject = "" }) => subject.includes(`${email} has joined your team`));
+    });
   });
 
   t.test("takes no one else", async (t) => {

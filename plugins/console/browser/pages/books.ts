@@ -14,10 +14,18 @@ import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import type { ArchivedMonth, Hold, MoneyReport, Quarantined, Reconciled } from "../contract.ts";
+import type {
+  ArchivedMonth,
+  Hold,
+  MoneyReport,
+  Quarantined,
+  Reconciled,
+  System,
+} from "../contract.ts";
 import { csvButton, section, smallButton } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
 import { figures, table } from "../table.ts";
+import { booksTasks, taskList } from "../tasks.ts";
 import { t } from "../text.ts";
 
 const SHOWN_MAX = 100;
@@ -32,6 +40,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 
 /** Adds up all wallets when asked: it reads every row that is not added up yet. */
 function proof(signal: AbortSignal): HTMLElement {
+  const last = el("div");
   const place = el("div", { class: "stack" }, el("p", { class: "hint" }, t("books.proof.about")));
   const run = el("button", { type: "button", class: "primary" }, t("books.proof"));
   const prove = async () => {
@@ -49,8 +58,15 @@ function proof(signal: AbortSignal): HTMLElement {
     run.removeAttribute("aria-busy");
   };
   run.addEventListener("click", () => void prove());
+  if (hasCommand("system")) {
+    void get<System>("/system").then(
+      (system) => fill(last, taskList(booksTasks(system))),
+      () => {},
+    );
+  }
   return card(
     t("books.agree"),
+    last,
     place,
     el("div", { class: "row" }, run),
     commandLine(commandText("reconcile")),

@@ -5,15 +5,13 @@ import { failureText } from "../../../page-parts/browser/failure.ts";
 import { field, form, notice } from "../../../page-parts/browser/form.ts";
 import { go } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { codeField, type NewFactor, newFactor } from "../../../page-parts/browser/second-factor.ts";
 import { BASE } from "../base.ts";
 import { post, signIn, signOut } from "../session.ts";
 import { t } from "../text.ts";
 
-interface Opened {
+interface Opened extends NewFactor {
   readonly email: string;
-  readonly secret: string;
-  readonly uri: string;
-  readonly qr_svg: string;
 }
 
 interface Joined {
@@ -38,20 +36,17 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   }
 }
 
-function showForm(place: HTMLElement, { email, secret, uri, qr_svg: svg }: Opened): void {
+function showForm(place: HTMLElement, opened: Opened): void {
+  const { email } = opened;
   const password = field(
     t("join.password"),
     { type: "password", autocomplete: "new-password", required: true, minlength: 10 },
     t("join.password.hint"),
   );
-  const code = field(
-    t("factor.code"),
-    { autocomplete: "one-time-code", inputmode: "numeric", required: true, maxlength: 7 },
-    t("join.code.hint"),
-  );
+  const code = codeField(t("join.code.hint"));
   const name = el("input", {
     ...{ type: "email", autocomplete: "username", value: email, readonly: true, hidden: true },
-    "aria-label": t("signin.email"),
+    "aria-label": t("email"),
   });
   const submit = async () => {
     const given = { token: link, password: password.input.value, code: code.input.value };
@@ -61,28 +56,7 @@ function showForm(place: HTMLElement, { email, secret, uri, qr_svg: svg }: Opene
   fill(
     place,
     el("p", {}, t("join.for"), " ", el("strong", {}, email)),
-    form(
-      t("join.submit"),
-      submit,
-      name,
-      password.element,
-      el("p", {}, t("factor.scan")),
-      el(
-        "div",
-        { class: "qr-frame" },
-        // The browser runs no script of an SVG in an <img>.
-        el("img", {
-          class: "qr",
-          alt: t("factor.qr.alt"),
-          width: 220,
-          height: 220,
-          src: `data:image/svg+xml,${encodeURIComponent(svg)}`,
-        }),
-      ),
-      el("p", { class: "hint" }, t("factor.byhand"), " ", el("a", { href: uri }, t("factor.open"))),
-      el("code", { class: "secret", "data-secret": true }, secret.replace(/.{4}(?=.)/g, "$& ")),
-      code.element,
-    ),
+    form(t("join.submit"), submit, name, password.element, newFactor(opened), code.element),
   );
 }
 

@@ -64,7 +64,7 @@ function peopleCard(people: readonly Person[], done: Done): HTMLElement {
   const rows = table<Person>(
     t("operators.people"),
     [
-      { title: t("signin.email"), cell: ({ email }) => email },
+      { title: t("email"), cell: ({ email }) => email },
       { title: t("operators.role"), cell: ({ role }) => t(`role.${role}`) },
       {
         title: t("customers.state"),
@@ -168,7 +168,7 @@ function showing(field: "link" | "token", done: Done) {
 }
 
 function openInvite(done: Done): void {
-  const email = field(t("signin.email"), { type: "email", required: true, maxlength: 254 });
+  const email = field(t("email"), { type: "email", required: true, maxlength: 254 });
   const role = roleField("viewer");
   const given = () => ({ email: email.input.value.trim(), role: role.select.value });
   openChange({
