@@ -109,7 +109,7 @@ function approvalTasks(pending: readonly object[]): Task[] {
   return [{ kind: "info", text, path: "/approvals" }];
 }
 
-/** What the last periodic reconciliation found, by whichever process made it; nothing before the first. */
+/** Says if the books agreed at the last periodic reconciliation of any process; nothing before the first. */
 export function booksTasks(system: System): Task[] {
   const at = gaugeOf(system, "tollgate_reconciled_timestamp_seconds");
   const drifting = gaugeOf(system, "tollgate_drifting_wallets");
