@@ -1,6 +1,5 @@
 import {
   done,
-  endOfDay,
   explainedCall,
   formatVnd,
   idTime,
@@ -10,7 +9,6 @@ import {
   readQuery,
   refuse,
   type Services,
-  startOfDay,
   usageJson,
 } from "../../core/plugin/index.ts";
 import { callSearch } from "./input.ts";
@@ -42,8 +40,8 @@ export function callRoutes({ accounts, corrections, operations }: Services): Ope
           ...search,
           accountId: owner,
           keyId: key,
-          from: from ? startOfDay(from) : undefined,
-          to: to ? endOfDay(to) : undefined,
+          from: from?.start,
+          to: to?.end,
         });
         return done({
           next: next ? `${next.at.toISOString()},${next.callId}` : null,

@@ -1,6 +1,7 @@
 import {
   confirmation,
   email,
+  endOfDay,
   isId,
   keyLimits,
   line,
@@ -9,6 +10,7 @@ import {
   oneOf,
   ownReferences,
   parseVnd,
+  startOfDay,
   v,
   whole,
 } from "../../core/plugin/index.ts";
@@ -23,6 +25,7 @@ const AMOUNT = 'an amount in đ with at most 6 decimals, such as "50000" or "-0.
 const LIMIT = "a whole number from 1 to 1000";
 const SECONDS = "a whole number of seconds from 1 to 999999999";
 const DAY = "a day, such as 2026-11-30";
+const DAY_OR_TIME = "a day, such as 2026-11-30, or a time in Vietnam, such as 2026-11-30T09:00";
 const ACCOUNT = "the id of an account";
 const KEY = "the id of a key";
 const STATUS = "failed, or a status such as 429";
@@ -164,6 +167,17 @@ export const usagePage = mapping({ limit, before });
 
 const name = v.optional(line(200, "a name of 1 to 200 characters on one line"));
 
+/** The start and the end of a day in Vietnam, or one instant as both. */
+const period = v.pipe(
+  matching(/^2\d{3}-\d\d-\d\d(?:T\d\d:\d\d)?$/, DAY_OR_TIME),
+  v.check((text) => !Number.isNaN(Date.parse(text)), DAY_OR_TIME),
+  v.transform((text) => {
+    if (!text.includes("T")) return { start: startOfDay(text), end: endOfDay(text) };
+    const at = new Date(`${text}+07:00`);
+    return { start: at, end: at };
+  }),
+);
+
 export const callSearch = mapping({
   account: accountId,
   key: v.optional(v.pipe(v.string(KEY), v.check(isId, KEY))),
@@ -175,8 +189,8 @@ export const callSearch = mapping({
       v.transform((text) => (text === "failed" ? text : Number(text))),
     ),
   ),
-  from: v.optional(day),
-  to: v.optional(day),
+  from: v.optional(period),
+  to: v.optional(period),
   limit,
   before,
 });

@@ -12,8 +12,12 @@ export function upstreamRoutes(services: Services): OperatorRoute[] {
       method: "GET",
       path: "/upstreams",
       async handle() {
-        const { upstreams, clock } = services;
-        const list = [...upstreams.all()].map((upstream) => shown(upstream, clock));
+        const { upstreams, clock, catalogue } = services;
+        const routes = routesOf(catalogue.models);
+        const list = [...upstreams.all()].map((upstream) => ({
+          ...shown(upstream, clock),
+          routes: routes.get(upstream.name) ?? [],
+        }));
         return done({ process: process.pid, upstreams: list });
       },
     },
@@ -62,6 +66,25 @@ function shown(upstream: Upstream, clock: Clock): object {
       })),
     })),
   };
+}
+
+/** Returns the routes to each upstream, with the share of the model's calls that each gets while all of them work. */
+function routesOf(models: Services["catalogue"]["models"]): ReadonlyMap<string, object[]> {
+  const found = new Map<string, object[]>();
+  for (const { id, routes } of models) {
+    const first = Math.min(...routes.map(({ priority }) => priority));
+    const weights = routes.reduce(
+      (sum, { priority, weight }) => sum + (priority === first ? weight : 0),
+      0,
+    );
+    for (const { upstream, model, priority, weight } of routes) {
+      const share = priority === first ? Math.round((weight / weights) * 1_000) / 10 : 0;
+      const list = found.get(upstream) ?? [];
+      found.set(upstream, list);
+      list.push({ model: id, name: model, priority, weight, share_percent: share });
+    }
+  }
+  return found;
 }
 
 function failureOf(failure: Failure, clock: Clock): object | null {

@@ -1,10 +1,18 @@
-import { type Plugin, type Services, v, whole } from "../../core/plugin/index.ts";
+import {
+  addOperatorRoutes,
+  type Plugin,
+  type Services,
+  v,
+  whole,
+} from "../../core/plugin/index.ts";
 import { agesOf } from "./ages.ts";
 import { provideAges, provideReconciliation } from "./last-read.ts";
 import { reconciliationOf } from "./reconciliation.ts";
 import type { Scrapes } from "./scrape.ts";
 import { SharedReading } from "./shared-reading.ts";
 import { Tally } from "./tally.ts";
+import { TrafficCounter } from "./traffic-counter.ts";
+import { trafficCommand, trafficRoutes } from "./traffic-routes.ts";
 
 /** Minimum time between two scrapes: one takes 2 ms, and strangers may ask for it too. */
 const SCRAPE_PAUSE_MS = 50;
@@ -28,6 +36,7 @@ export default function metrics(
   settings: v.InferOutput<typeof options>,
 ): Plugin {
   const tally = new Tally();
+  const traffic = new TrafficCounter(services);
   const everySeconds = settings.reconcile_seconds;
   let isStopping = false;
   const reconciliation = reconciliationOf(services, everySeconds, () => isStopping);
@@ -50,18 +59,21 @@ export default function metrics(
     name: "metrics",
     // Code runs from dist; SQL is read from the sources.
     migrations: new URL("../../../plugins/metrics/migrations/", import.meta.url),
+    commands: [trafficCommand],
 
     async start() {
       provideReconciliation(services, reconciliation);
       provideAges(services, ages);
       if (everySeconds > 0) reconciliation.start();
       ages.start();
+      traffic.start();
       // The scrape may reach another worker, so this one reports its metrics.
       services.workers.report(TOPIC, async () => (await scrapes()).json());
     },
 
     ended(call) {
       tally.count(call);
+      traffic.count(call);
     },
 
     routes(router) {
@@ -72,12 +84,14 @@ export default function metrics(
         access: "public",
         handler: () => page.get(),
       });
+      addOperatorRoutes(router, services, "/admin/v1", trafficRoutes(services));
     },
 
     async stop() {
       isStopping = true;
       await reconciliation.stop();
       await ages.stop();
+      await traffic.stop();
       (await loading)?.clear();
     },
   };

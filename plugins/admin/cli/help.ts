@@ -31,7 +31,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
   vouchers: ["codes that customers redeem", "voucher"],
   keys: ["API keys", "key"],
   prices: ["the config, and what it sells for", "reload", "prices", "models"],
-  providers: ["upstreams", "upstreams", "upstream"],
+  providers: ["upstreams", "upstreams", "upstream", "traffic"],
   daily: [
     "the day's work",
     "doctor",

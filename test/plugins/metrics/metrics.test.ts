@@ -3,9 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../../core/process/root.ts";
-import { type Customer, createCustomer } from "../../support/admin.ts";
+import { admin, type Customer, createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { until } from "../../support/until.ts";
+import { runCli } from "../admin/cli-runs.ts";
 
 t.test("GET /metrics", async (t) => {
   let gateway: TestGateway;
@@ -147,6 +148,27 @@ t.test("GET /metrics", async (t) => {
       [...(await scrape())].find(([name]) => failures.test(name))?.[1] ?? 0;
     await until("the failed attempt is counted", async () => (await counted()) > 0);
     t.equal(await counted(), 1);
+  });
+
+  t.test("shows operators what became of calls and attempts, by route and command", async (t) => {
+    const read = async (query: string) => {
+      const { body } = await admin(gateway, "GET", `/traffic?${query}`);
+      return body["rows"] as { [name: string]: unknown }[];
+    };
+    await until("a failure is counted", async () =>
+      (await read("by=cause&upstream=anthropic")).some(({ cause }) => cause === "http_500"),
+    );
+    t.match(await read("by=cause"), [{ cause: /^40\d [a-z_]+$/ }]);
+    const [hour] = await read("");
+    t.ok(Number(hour?.["served"]) >= 3 && Number(hour?.["refused"]) >= 3, JSON.stringify(hour));
+    const [upstream] = await read("by=upstream");
+    t.match(upstream, { upstream: "anthropic", uptime_percent: Number, first_byte_p99_ms: Number });
+    const { stdout } = await runCli(["traffic", "--by", "minute", "--upstream", "*"], {
+      env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
+    });
+    t.match(stdout, /anthropic/);
+    const wrong = await admin(gateway, "GET", "/traffic?from=2026-11-30");
+    t.match([wrong.status, wrong.body], [400, { error: { param: "from" } }]);
   });
 
   t.test("reports open calls", async (t) => {
