@@ -41,8 +41,8 @@ const asked = mapping({
 export const trafficCommand: Command = {
   words: "traffic",
   about:
-    "show what became of the calls of the last 24 hours, or from --from until --to in the last two days: by hour, by minute, or " +
-    "by the cause of refusals; with --upstream of the attempts there; --by upstream adds uptime and times to the first byte",
+    "show calls served, failed and refused, by hour; of the last 24 hours, or from --from until --to in the last two days; with " +
+    "--upstream of the attempts there; --by upstream shows uptime and times to the first byte",
   method: "GET",
   path: "/admin/v1/traffic",
   options: [

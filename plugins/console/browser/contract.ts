@@ -223,8 +223,13 @@ export interface Upstream {
   readonly kind: string;
   readonly switched_off: readonly string[];
   readonly breaker: string;
-  readonly failures: number;
-  readonly failures_by_cause: Readonly<Record<string, number>>;
+  readonly routes: readonly {
+    readonly model: string;
+    readonly name: string;
+    readonly priority: number;
+    readonly weight: number;
+    readonly share_percent: number;
+  }[];
   readonly breakers: readonly {
     readonly model: string | null;
     readonly breaker: string;
@@ -249,6 +254,39 @@ export interface Upstream {
 interface Failure {
   readonly at: string;
   readonly reason: string;
+}
+
+/** What became of calls, or of the attempts at an upstream: a row by time, by upstream or by cause. */
+export interface Traffic<Row> {
+  readonly from: string;
+  readonly to: string;
+  readonly cut: boolean;
+  readonly rows: readonly Row[];
+}
+
+export interface TimeRow {
+  readonly at: string;
+  readonly upstream?: string;
+  readonly served: number;
+  readonly failed: number;
+  readonly refused: number;
+}
+
+export interface UpstreamRow {
+  readonly upstream: string;
+  readonly served: number;
+  readonly failed: number;
+  readonly uptime_percent: number | null;
+  readonly first_byte_p50_ms: number | null;
+  readonly first_byte_p99_ms: number | null;
+  readonly failures_by_cause: Readonly<Record<string, number>>;
+}
+
+export interface CauseRow {
+  readonly upstream?: string;
+  readonly cause: string;
+  readonly calls: number;
+  readonly last_at: string;
 }
 
 export interface Server {

@@ -20,7 +20,8 @@ interface Filter {
   readonly label: string;
   /** The options of a choice: value and text. Without them it is a text. */
   readonly options?: readonly (readonly [value: string, text: string])[];
-  readonly type?: "text" | "date" | "search";
+  /** A date may be a time too, if the address has one. */
+  readonly type?: "text" | "date" | "datetime-local" | "search";
   /** The value without one in the address. */
   readonly standard?: string;
 }
@@ -37,7 +38,8 @@ interface ListOf<Row> {
   readonly title: string;
   readonly signal: AbortSignal;
   readonly filters: readonly Filter[];
-  readonly columns: readonly Column<Row>[];
+  /** The columns, or those of the rows that the filters ask for. */
+  readonly columns: readonly Column<Row>[] | ((filters: Filters) => readonly Column<Row>[]);
   load(filters: Filters, limit: number, next: Filters): Promise<Found<Row>>;
   /** The command that prints the same. */
   command(filters: Filters): string;
@@ -70,10 +72,11 @@ export function list<Row extends object>(
   const problem = el("div", { role: "alert" });
 
   const draw = (note: Child) => {
+    const shownColumns = typeof columns === "function" ? columns(bar.value()) : columns;
     fill(
       place,
       note,
-      shown.length > 0 ? table(title, columns, shown) : el("p", { class: "empty" }, of.none),
+      shown.length > 0 ? table(title, shownColumns, shown) : el("p", { class: "empty" }, of.none),
     );
     more.hidden = next === undefined;
     fill(command, commandLine(of.command(bar.value())));
@@ -163,7 +166,8 @@ function filterBar(filters: readonly Filter[], changed: () => void) {
       const { element, select } = choice(label, all, given);
       return { name, standard, element, value: () => select.value };
     }
-    const { element, input } = field(label, { type, value: given, maxlength: 254 });
+    const kind = type === "date" && given.includes("T") ? "datetime-local" : type;
+    const { element, input } = field(label, { type: kind, value: given, maxlength: 254 });
     return { name, standard, element, value: () => input.value.trim() };
   });
   const value = () => Object.fromEntries(inputs.map(({ name, value }) => [name, value()]));

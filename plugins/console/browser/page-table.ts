@@ -59,6 +59,13 @@ export const pages: readonly Route<Text>[] = [
     load: () => import("./pages/upstreams.ts"),
   },
   {
+    path: "/traffic",
+    title: "traffic.title",
+    access: "session",
+    reads: [],
+    load: () => import("./pages/traffic.ts"),
+  },
+  {
     path: "/models",
     title: "nav.models",
     access: "session",

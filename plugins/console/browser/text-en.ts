@@ -1,8 +1,10 @@
 import { text as shared } from "../../page-parts/browser/text-en.ts";
+import { traffic } from "./text-en-traffic.ts";
 
 /** All texts of the pages in English. */
 export const text = {
   ...shared,
+  ...traffic,
   operator: "Operator",
   all: "All",
   show: "Show",
@@ -263,25 +265,6 @@ export const text = {
   "report.none": "No calls in this period.",
   "report.uncosted": "Calls without a cost",
   "report.below": "{count} {count:call|calls} cost more than they brought: {amount}",
-  "upstreams.lead": "State, keys and failures; a switch counts at every gateway.",
-  "upstreams.trouble": "Only troubled ones",
-  "upstreams.well": "Well",
-  "upstreams.off": "Switched off",
-  "upstreams.on": "Switch on",
-  "upstreams.switch": "Switch off",
-  "upstreams.switch.about": "New calls are not sent there from now on. Calls in flight finish.",
-  "upstreams.model": "One model only",
-  "upstreams.model.hint": "Empty for all models.",
-  "upstreams.models.off": "These models are switched off: {models}",
-  "upstreams.failures": "Failures: {count}",
-  "upstreams.keys": "Keys of {name}",
-  "upstreams.models": "Failures of {name} by model",
-  "upstreams.key": "Key",
-  "upstreams.used": "Last used",
-  "upstreams.last": "Last failure",
-  "upstreams.try": "Try a call",
-  "upstreams.try.about": "Makes one short, real call, which the provider bills to you.",
-  "upstreams.process": "As process {process} sees it. Each process counts its own calls.",
   yes: "Yes",
   no: "No",
   "nav.models": "Models and prices",

@@ -1,9 +1,11 @@
 import { text as shared } from "../../page-parts/browser/text-vi.ts";
 import type { Dictionary } from "./text-en.ts";
+import { traffic } from "./text-vi-traffic.ts";
 
 /** All texts of the pages in Vietnamese. */
 export const text: Dictionary = {
   ...shared,
+  ...traffic,
   operator: "Người vận hành",
   all: "Tất cả",
   show: "Xem",
@@ -262,26 +264,6 @@ export const text: Dictionary = {
   "report.none": "Không có lượt gọi trong khoảng này.",
   "report.uncosted": "Lượt gọi chưa rõ chi phí",
   "report.below": "{count} lượt gọi có chi phí cao hơn doanh thu: {amount}",
-  "upstreams.lead": "Trạng thái, khóa và lỗi; công tắc có hiệu lực ở mọi cổng.",
-  "upstreams.trouble": "Chỉ nơi có sự cố",
-  "upstreams.well": "Tốt",
-  "upstreams.off": "Đã tắt",
-  "upstreams.on": "Bật lại",
-  "upstreams.switch": "Tắt",
-  "upstreams.switch.about":
-    "Từ bây giờ lượt gọi mới không đến đó. Lượt gọi đang chạy vẫn hoàn tất.",
-  "upstreams.model": "Chỉ một mô hình",
-  "upstreams.model.hint": "Để trống cho mọi mô hình.",
-  "upstreams.models.off": "Các mô hình này đã tắt: {models}",
-  "upstreams.failures": "Số lỗi: {count}",
-  "upstreams.keys": "Khóa của {name}",
-  "upstreams.models": "Lỗi của {name} theo mô hình",
-  "upstreams.key": "Khóa",
-  "upstreams.used": "Dùng lần cuối",
-  "upstreams.last": "Lỗi gần nhất",
-  "upstreams.try": "Gọi thử",
-  "upstreams.try.about": "Thực hiện một lượt gọi thật, ngắn; nhà cung cấp tính phí cho bạn.",
-  "upstreams.process": "Theo tiến trình {process}. Mỗi tiến trình chỉ đếm lượt gọi của nó.",
   yes: "Có",
   no: "Không",
   "nav.models": "Mô hình và giá",

@@ -99,6 +99,11 @@ export function dayBefore(days: number, now = Date.now()): string {
   return new Date(now + VIETNAM_MS - days * 86_400_000).toISOString().slice(0, 10);
 }
 
+/** Returns the minute in Vietnam, as addresses and commands take it: `2026-11-21T08:30`. */
+export function minuteOf(ms: number): string {
+  return new Date(ms + VIETNAM_MS).toISOString().slice(0, 16);
+}
+
 /** Formats the time since `iso`: "3 minutes ago". */
 export function ago(iso: string): string {
   const seconds = (Date.parse(iso) - Date.now()) / 1000;

@@ -3,12 +3,14 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import t from "tap";
+import { arrayOf } from "../../../core/process/json.ts";
 import { dayOf } from "../../../core/process/vietnam-day.ts";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
 import { notify, transfer } from "../../plugins/topup/topups.ts";
-import { admin } from "../../support/admin.ts";
+import { admin, createCustomer } from "../../support/admin.ts";
 import { createOperator } from "../../support/operators.ts";
+import { bodies, paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
 import { findings, sticksOut } from "./inspect.ts";
 import { type Stage, startStage, type Visitor } from "./stage.ts";
@@ -59,6 +61,13 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     assert.match(JSON.stringify(asked.body), /approval_needed/);
     await admin(stage.gateway, "POST", "/tokens", { name: "billing-job", role: "finance" });
     stage.mailServer.refusals.push(550);
+    const caller = await createCustomer(stage.gateway, { creditVnd: 1_000 });
+    const ask = (directive: object, more: object = {}) =>
+      post(stage.gateway, paths.messages, caller, { ...bodies.messages(directive), ...more });
+    for (let n = 0; n < 12; n++) await ask({});
+    await ask({ status: 500 });
+    await ask({ status: 422 });
+    await ask({}, { max_tokens: -1 });
     await announce("first");
     await until("a mail is given up", async () => {
       [messageId = ""] = (await messages("failed")).map(({ id }) => id);
@@ -109,6 +118,10 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     `/money/${transferId}`,
     "/report?by=model",
     "/upstreams",
+    "/upstreams?period=day",
+    "/traffic?by=minute&upstream=*",
+    "/traffic?by=cause&upstream=anthropic",
+    "/traffic?by=upstream",
     "/models?query=claude",
     "/models/history",
     "/models/reload",
@@ -141,9 +154,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
         t.equal(isMissing, path === "/nowhere", path);
         for (const viewport of [DESKTOP, PHONE]) {
           await page.setViewportSize(viewport);
-          if (path !== "") {
-            await picture(page, `${path.replace(/\W+/g, "-")}-${language}-${viewport.width}`);
-          }
+          const name = path.replace(/\W+/g, "-") || "-overview";
+          await picture(page, `${name}-${language}-${viewport.width}`);
           t.strictSame(await sticksOut(page), [], path);
           const width = await page.evaluate(() => document.documentElement.scrollWidth);
           t.ok(width <= viewport.width, `${path} is ${width} pixels wide`);
@@ -412,6 +424,50 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.getByRole("button", { name: "Prove it now" }).click();
     await page.getByText("The books agree to the µđ").waitFor();
     t.match(await page.locator(".cli code").first().textContent(), /reconcile$/);
+  });
+
+  t.test("shows the figures of each upstream, and leads from a bar to its rows", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await until("the calls are counted", async () => {
+      const { body } = await admin(stage.gateway, "GET", "/traffic?by=cause");
+      return arrayOf(body["rows"]).length > 0;
+    });
+    await signIn(visitor);
+    const hours = page.locator("main section", { hasText: "By hour" });
+    t.match(await hours.locator("figcaption").textContent(), /Served \d+.*Failed 2.*Refused 1/);
+    await hours.locator("svg a", { has: page.locator(".refused") }).click();
+    await page.getByRole("cell", { name: /^400 [a-z_]+$/ }).waitFor();
+    t.match(
+      await page.locator(".cli code").textContent(),
+      /traffic --by cause --from \S+T\d\d:00 --to/,
+    );
+    await page.goBack();
+    await hours.locator("svg a", { has: page.locator(".failed") }).click();
+    await page.getByText("2 rows shown").waitFor({ state: "attached" });
+    t.match(await page.getByLabel("From").inputValue(), /T\d\d:00$/);
+
+    await open(page, "/upstreams");
+    const card = page.locator("main section", { hasText: "anthropic" }).first();
+    await card
+      .getByText(/^9\d\.\d+%$/)
+      .first()
+      .waitFor();
+    await card.getByText(/http_500 1/).waitFor();
+    await card.getByText(/^\d+ ms \/ \d+ ms$/).waitFor();
+    await page.getByRole("link", { name: "Last 24 hours" }).click();
+    await page.waitForURL(/period=day/);
+    await settled(page);
+    await card.locator("svg a", { has: page.locator(".failed") }).click();
+    await page.getByRole("cell", { name: "http_500" }).waitFor();
+    await page.getByLabel("By", { exact: true }).selectOption("upstream");
+    await page.waitForURL(/by=upstream/);
+    await page.getByRole("cell", { name: /^9\d\.\d+%$/ }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "CSV" }).click(),
+    ]);
+    t.equal(download.suggestedFilename(), "traffic.csv");
   });
 
   t.test("switches a provider off and on, and says so", async (t) => {

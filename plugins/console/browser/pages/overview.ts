@@ -4,12 +4,13 @@ import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.t
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import type { MoneyReport, Report, SumsRow } from "../contract.ts";
+import type { MoneyReport, Report, SumsRow, TimeRow, Traffic } from "../contract.ts";
 import { redraw, showFresh } from "../live.ts";
 import { get, hasCommand } from "../session.ts";
 import { figures, table } from "../table.ts";
 import { readTasks, taskList } from "../tasks.ts";
 import { t } from "../text.ts";
+import { lastSteps, periodOf, timeBars } from "../time-bars.ts";
 
 /** Today and a week before it. */
 const DAYS = 8;
@@ -28,8 +29,9 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 async function read(): Promise<HTMLElement[]> {
   const today = dayBefore(0);
   if (!hasCommand("report"))
-    return [card(t("overview.tasks"), taskList(await readTasks(undefined)))];
-  const [days, money] = await Promise.all([
+    return [card(t("overview.tasks"), taskList(await readTasks(undefined))), ...(await hours())];
+  const [byHour, days, money] = await Promise.all([
+    hours(),
     get<Report>("/report", { by: "day", from: dayBefore(DAYS - 1), to: today }),
     get<MoneyReport>("/report", { from: today, to: today }),
   ]);
@@ -41,6 +43,7 @@ async function read(): Promise<HTMLElement[]> {
       sums(of(0), of(1), of(7), today),
       commandLine(commandText("report", { from: today, to: today })),
     ),
+    ...byHour,
     card(
       t("overview.money"),
       figures([
@@ -83,6 +86,17 @@ async function read(): Promise<HTMLElement[]> {
       ),
       commandLine(commandText("report", { by: "day", from: dayBefore(DAYS - 1), to: today })),
     ),
+  ];
+}
+
+/** The calls of the last 24 hours, if this gateway counts them. */
+async function hours(): Promise<HTMLElement[]> {
+  if (!hasCommand("traffic")) return [];
+  const steps = lastSteps("hour");
+  const { rows } = await get<Traffic<TimeRow>>("/traffic", periodOf(steps));
+  const title = t("traffic.hours");
+  return [
+    card(title, timeBars(title, rows, steps), commandLine(commandText("traffic", periodOf(steps)))),
   ];
 }
 

@@ -12,6 +12,13 @@ import { redraw, showFresh } from "../live.ts";
 import { get, hasCommand, may, post } from "../session.ts";
 import { type Column, table } from "../table.ts";
 import { t } from "../text.ts";
+import { periodOf } from "../time-bars.ts";
+import {
+  readFigures,
+  type UpstreamFigures,
+  upstreamFigures,
+  upstreamRoutes,
+} from "../upstream-figures.ts";
 
 type ProviderKey = Upstream["keys"][number];
 
@@ -23,10 +30,11 @@ interface Trial {
   readonly price_vnd: string | null;
 }
 
-/** The providers as this process sees them: their state, their keys and their failures. */
+/** The providers: their state and keys as this process sees them, and their figures from all gateways. */
 export async function render({ root, signal }: PageContext): Promise<void> {
   const place = el("div", { class: "grid" }, waiting());
   let latest: readonly Upstream[] = [];
+  let known: UpstreamFigures | undefined;
   const file = el(
     "button",
     {
@@ -34,45 +42,73 @@ export async function render({ root, signal }: PageContext): Promise<void> {
       onclick: () =>
         downloadCsv(
           "upstreams",
-          latest.map(({ breakers: _, keys: __, ...row }) => row),
+          latest.map(({ breakers: _, keys: __, routes: ___, ...row }) => ({
+            ...row,
+            ...known?.rows.find(({ upstream }) => upstream === row.name),
+          })),
         ),
     },
     t("list.csv"),
   );
   fill(root, pageHead(t("nav.upstreams"), t("upstreams.lead"), file), place);
   const refresh = async () => {
-    const asked = new URLSearchParams(location.search).get("state");
-    const { upstreams, process } = await get<{ process: number; upstreams: Upstream[] }>(
-      "/upstreams",
-    );
+    const asked = new URLSearchParams(location.search);
+    const [{ upstreams, process }, figures] = await Promise.all([
+      get<{ process: number; upstreams: Upstream[] }>("/upstreams"),
+      readFigures(asked.get("period") === "day" ? "hour" : "minute"),
+    ]);
     // A form stays as it is until it is closed.
     if (signal.aborted || document.querySelector("dialog[open]")) return;
     latest = upstreams;
-    const shown = asked === "trouble" ? upstreams.filter(isTroubled) : upstreams;
+    known = figures;
+    const shown = asked.get("state") === "trouble" ? upstreams.filter(isTroubled) : upstreams;
     redraw(
       place,
       filterLinks(asked),
-      shown.map((upstream) => one(upstream, refresh)),
+      shown.map((upstream) => one(upstream, figures, refresh)),
       shown.length === 0 && notice("good", t("upstreams.well")),
       el("p", { class: "hint" }, t("upstreams.process", { process })),
       commandLine(commandText("upstreams")),
+      figures &&
+        commandLine(commandText("traffic", { by: "upstream", ...periodOf(figures.steps) })),
     );
   };
   await showFresh(place, signal, refresh);
 }
 
-function filterLinks(asked: string | null): HTMLElement {
-  const link = (state: string, text: string) =>
-    el(
+function filterLinks(asked: URLSearchParams): HTMLElement {
+  const link = (name: string, value: string, text: string) => {
+    const query = new URLSearchParams(asked);
+    if (value === "") query.delete(name);
+    else query.set(name, value);
+    const isShown = (asked.get(name) ?? "") === value;
+    return el(
       "a",
       {
         class: "button",
-        href: `${BASE}/upstreams${state === "" ? "" : `?state=${state}`}`,
-        "aria-current": (asked ?? "") === state ? "page" : undefined,
+        href: `${BASE}/upstreams${query.size === 0 ? "" : `?${query}`}`,
+        "aria-current": isShown ? "page" : undefined,
       },
       text,
     );
-  return el("p", { class: "row" }, link("", t("all")), link("trouble", t("upstreams.trouble")));
+  };
+  return el(
+    "div",
+    { class: "row spread" },
+    el(
+      "p",
+      { class: "row" },
+      link("state", "", t("all")),
+      link("state", "trouble", t("upstreams.trouble")),
+    ),
+    hasCommand("traffic") &&
+      el(
+        "p",
+        { class: "row" },
+        link("period", "", t("upstreams.period.hour")),
+        link("period", "day", t("upstreams.period.day")),
+      ),
+  );
 }
 
 function isTroubled({ breaker, keys, switched_off }: Upstream): boolean {
@@ -80,13 +116,13 @@ function isTroubled({ breaker, keys, switched_off }: Upstream): boolean {
   return breaker !== "closed" || switched_off.length > 0 || isKeyOff;
 }
 
-function one(upstream: Upstream, done: () => Promise<void>): HTMLElement {
-  const { name, kind, breaker, breakers, failures, failures_by_cause, switched_off, keys } =
-    upstream;
+function one(
+  upstream: Upstream,
+  figures: UpstreamFigures | undefined,
+  done: () => Promise<void>,
+): HTMLElement {
+  const { name, kind, breaker, breakers, switched_off, keys } = upstream;
   const isOff = switched_off.includes("all models");
-  const causes = Object.entries(failures_by_cause).map(
-    ([cause, count]) => `${cause} ${number(count)}`,
-  );
   const failing = breakers.filter(({ last_failure }) => last_failure !== null);
   return card(
     el(
@@ -103,20 +139,7 @@ function one(upstream: Upstream, done: () => Promise<void>): HTMLElement {
     switched_off.length > 0 &&
       !isOff &&
       notice("info", t("upstreams.models.off", { models: switched_off.join(", ") })),
-    el(
-      "p",
-      {},
-      t("upstreams.failures", { count: number(failures) }),
-      causes.length > 0 && ` (${causes.join(", ")})`,
-      " · ",
-      el("a", { href: `${BASE}/calls?upstream=${encodeURIComponent(name)}` }, t("nav.calls")),
-      " · ",
-      el(
-        "a",
-        { href: `${BASE}/calls?upstream=${encodeURIComponent(name)}&status=failed` },
-        t("calls.failed"),
-      ),
-    ),
+    figures && upstreamFigures(name, figures),
     keys.length > 0 && table(t("upstreams.keys", { name }), keyColumns(name, done), keys),
     failing.length > 0 &&
       table(
@@ -134,6 +157,7 @@ function one(upstream: Upstream, done: () => Promise<void>): HTMLElement {
         ] satisfies Column<Upstream["breakers"][number]>[],
         failing,
       ),
+    upstreamRoutes(upstream),
     hasCommand("upstream off") &&
       may("operations") &&
       el(

@@ -1,0 +1,96 @@
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
+import { ago, dateTime, number } from "../../../page-parts/browser/format.ts";
+import { pageHead } from "../../../page-parts/browser/page-head.ts";
+import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { commandText } from "../command-line.ts";
+import type { CauseRow, TimeRow, Traffic, UpstreamRow } from "../contract.ts";
+import { list } from "../list.ts";
+import { get } from "../session.ts";
+import type { Column } from "../table.ts";
+import { t } from "../text.ts";
+import { rowsOf } from "../time-bars.ts";
+import { firstByteText, uptimeText } from "../upstream-figures.ts";
+
+type Row = TimeRow | CauseRow | UpstreamRow;
+type Filters = Readonly<Record<string, string>>;
+
+const BY = ["hour", "minute", "cause", "upstream"] as const;
+const STEP_MS: Readonly<Record<string, number>> = { hour: 3_600_000, minute: 60_000 };
+
+/** What became of calls, or of attempts at upstreams: by time, by cause, or by upstream. */
+export function render({ root, signal }: PageContext): void {
+  const { element } = list<Row>({
+    title: t("traffic.title"),
+    signal,
+    filters: [
+      {
+        name: "by",
+        label: t("traffic.by"),
+        standard: "hour",
+        options: BY.map((by) => [by, t(`traffic.by.${by}`)] as const),
+      },
+      { name: "upstream", label: t("traffic.upstream") },
+      { name: "from", label: t("traffic.from"), type: "datetime-local" },
+      { name: "to", label: t("traffic.to"), type: "datetime-local" },
+    ],
+    columns: (filters) => columnsOf(filters) as readonly Column<Row>[],
+    async load(filters, limit) {
+      const { rows, cut } = await get<Traffic<Row>>("/traffic", filters);
+      const isCut = cut || rows.length > limit;
+      return {
+        rows: rows.slice(0, limit),
+        ...(isCut && { note: notice("info", t("traffic.cut", { count: limit })) }),
+      };
+    },
+    command: (filters) => commandText("traffic", filters),
+    file: "traffic",
+    none: t("traffic.none"),
+  });
+  fill(root, pageHead(t("traffic.title"), t("traffic.lead")), element);
+}
+
+function columnsOf({ by = "hour", upstream = "" }: Filters) {
+  const ofUpstream = {
+    title: t("traffic.upstream.is"),
+    cell: (row: { readonly upstream?: string }) => row.upstream ?? "",
+  };
+  if (by === "upstream") {
+    return [
+      ofUpstream,
+      { title: t("upstreams.uptime"), isNumber: true, cell: uptimeText },
+      { title: t("upstreams.first.byte"), isNumber: true, cell: firstByteText },
+      count("served"),
+      count("failed"),
+    ] satisfies Column<UpstreamRow>[];
+  }
+  const place = upstream === "" ? [] : [ofUpstream];
+  if (by === "cause") {
+    return [
+      { title: t("traffic.cause"), cell: ({ cause }) => el("code", {}, cause) },
+      ...place,
+      { title: t("traffic.count"), isNumber: true, cell: ({ calls }) => number(calls) },
+      { title: t("traffic.last"), cell: ({ last_at }) => ago(last_at) },
+    ] satisfies Column<CauseRow>[];
+  }
+  const linked = (part: "served" | "failed" | "refused"): Column<TimeRow> => ({
+    title: t(`traffic.${part}`),
+    isNumber: true,
+    cell: (row) => {
+      const fromMs = Date.parse(row.at);
+      const href = rowsOf(part, fromMs, fromMs + (STEP_MS[by] ?? 0), row.upstream);
+      return row[part] === 0 ? "0" : el("a", { href }, number(row[part]));
+    },
+  });
+  return [
+    { title: t("traffic.time"), cell: ({ at }) => dateTime(at) },
+    ...place,
+    linked("served"),
+    linked("failed"),
+    linked("refused"),
+  ] satisfies Column<TimeRow>[];
+}
+
+function count(part: "served" | "failed"): Column<UpstreamRow> {
+  return { title: t(`traffic.${part}`), isNumber: true, cell: (row) => number(row[part]) };
+}
