@@ -17,10 +17,10 @@ const MINUTES_MAX = 120;
 /** Causes of one upstream in a minute; beyond it the cause is `other`. */
 const CAUSES_MAX = 100;
 const CAUSE_CHARACTERS_MAX = 60;
-export const SERVED = "served";
-export const FAILED = "failed";
+const SERVED = "served";
+const FAILED = "failed";
 /** Stands for an upstream in the counts of calls. */
-export const CALLS = "";
+const CALLS = "";
 
 /** Times to a first byte are counted in ranges that each end 19 % above the one before; the first ends here. */
 const FIRST_RANGE_MS = 4;
@@ -36,7 +36,7 @@ interface Count {
 type Minute = Map<string, Map<string, Count>>;
 
 /**
- * Counts what became of calls and of attempts at upstreams, by minute: in memory, and every 5 s in one statement, which adds
+ * Counts how calls ended and of attempts at upstreams, by minute: in memory, and every 5 s in one statement, which adds
  * to the counts of the other gateways. A process that is killed loses its last seconds.
  */
 export class TrafficCounter {

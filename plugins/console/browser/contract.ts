@@ -256,7 +256,7 @@ interface Failure {
   readonly reason: string;
 }
 
-/** What became of calls, or of the attempts at an upstream: a row by time, by upstream or by cause. */
+/** Counts of calls, or of the attempts at an upstream: a row by time, by upstream or by cause. */
 export interface Traffic<Row> {
   readonly from: string;
   readonly to: string;

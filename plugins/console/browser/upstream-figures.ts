@@ -7,7 +7,7 @@ import { figures, table } from "./table.ts";
 import { t } from "./text.ts";
 import { lastSteps, periodOf, rowsOf, type Steps, timeBars } from "./time-bars.ts";
 
-/** What is known of upstreams from all gateways: in a period, and today. */
+/** The figures of all upstreams, from all gateways: of a period, and of today. */
 export interface UpstreamFigures {
   readonly steps: Steps;
   readonly rows: readonly UpstreamRow[];

@@ -18,7 +18,7 @@ type Filters = Readonly<Record<string, string>>;
 const BY = ["hour", "minute", "cause", "upstream"] as const;
 const STEP_MS: Readonly<Record<string, number>> = { hour: 3_600_000, minute: 60_000 };
 
-/** What became of calls, or of attempts at upstreams: by time, by cause, or by upstream. */
+/** Counts of calls, or of attempts at upstreams: by time, by cause, or by upstream. */
 export function render({ root, signal }: PageContext): void {
   const { element } = list<Row>({
     title: t("traffic.title"),
