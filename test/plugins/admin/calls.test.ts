@@ -53,6 +53,20 @@ t.test("operators find calls of all customers", async (t) => {
     t.strictSame(counts, { key: 3, model: 2, upstream: 0, status: 1, one: 1, day: 0, nobody: 0 });
   });
 
+  t.test("between two times in Vietnam, of which the second is not included", async (t) => {
+    const [newest] = (await find({ account: other.accountId })).calls;
+    const atMs = Date.parse(String(newest?.["at"]));
+    const minute = (later: number) =>
+      new Date(atMs + later * 60_000 + 7 * 3_600_000).toISOString().slice(0, 16);
+    const found = async (from: string, to: string) => {
+      const { calls } = await find({ account: other.accountId, from, to });
+      return calls.some(({ call_id }) => call_id === newest?.["call_id"]);
+    };
+    t.ok(await found(minute(0), minute(1)));
+    t.notOk(await found(minute(-1), minute(0)));
+    t.notOk(await found(minute(1), minute(2)));
+  });
+
   t.test("page by page, each call once", async (t) => {
     const seen: unknown[] = [];
     let next: string | null = "";

@@ -31,6 +31,10 @@ t.test("GET /admin/v1/upstreams", async (t) => {
       { key: "…cond", failures: 0 },
     ]);
     for (const key of KEYS) t.notMatch(JSON.stringify(sound), key);
+    const opus = arrayOf(sound["routes"]).find(
+      (route) => isObject(route) && route["model"] === "claude-opus-5-5",
+    );
+    t.match(opus, { priority: Number, weight: 1, share_percent: 100 });
     for (const status of [401, 500, 500, 500, 500, 500]) {
       const body = bodies.messages({ status });
       t.equal((await post(gateway, paths.messages, caller, body)).status, 502);
