@@ -152,6 +152,7 @@ export function postingsOf(accountIds: readonly string[], keyId: string, count: 
     catalogueVersion: "0123abcd",
     purses: null,
     providerCostMicroVnd: null,
+    heldMicroVnd: COST_MICRO_VND,
     latencyMs: 900.5,
     firstByteMs: 300.25,
     status: 200,

@@ -170,6 +170,14 @@ const usageFields = {
     places: OPERATOR,
     nullable: true,
   },
+  /** The call's hold when it was posted; null if the record does not say. */
+  heldMicroVnd: {
+    column: "held",
+    kind: "money",
+    json: "held_vnd",
+    places: OPERATOR,
+    nullable: true,
+  },
 } as const satisfies Readonly<Record<string, UsageField>>;
 
 type Fields = typeof usageFields;

@@ -285,6 +285,22 @@ export async function refusedCalls(
   return { counts, last };
 }
 
+/**
+ * Returns one of the last refused calls of any account; undefined if there is none of this id. Reads those of all accounts: at 10,000 of
+ * them, 100 ms.
+ */
+export async function refusedCall(
+  database: Queries,
+  callId: string,
+): Promise<(RefusedCall & { readonly accountId: string }) | undefined> {
+  const [found] = await database.query<{ accountId: string; call: StoredCall }>(
+    `select account_id as "accountId", call from last_refused_calls, jsonb_array_elements(calls) call
+    where calls @> jsonb_build_array(jsonb_build_object('callId', $1::text)) and call ->> 'callId' = $1`,
+    [callId],
+  );
+  return found && { ...found.call, accountId: found.accountId, at: new Date(found.call.at) };
+}
+
 async function keysOf(database: Queries, member: string): Promise<ReadonlySet<string>> {
   const find = "select id from api_keys where member_id = $1";
   const keys = await database.query<{ id: string }>(find, [member]);

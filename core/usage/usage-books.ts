@@ -14,7 +14,7 @@ import type {
 } from "./books.ts";
 import { monthStatements } from "./month-statements.ts";
 import { movedAfter } from "./moved.ts";
-import { refusedCalls } from "./refused-calls.ts";
+import { refusedCall, refusedCalls } from "./refused-calls.ts";
 import { moneyReport, usageReport } from "./report.ts";
 import { callOf, callPage } from "./usage-records.ts";
 import { statementOf, usageByKey, usageSums } from "./usage-sums.ts";
@@ -65,6 +65,9 @@ export function usageBooksOf(database: PluginDatabase) {
      * kept for 400 days. The filter applies to whole days.
      */
     refused: (accountId: string, filter: UsageFilter) => refusedCalls(database, accountId, filter),
+
+    /** Returns one of the last refused calls of any account, by its id: see `refused`. */
+    refusedCall: (callId: string) => refusedCall(database, callId),
 
     /**
      * Returns sums by day (in Vietnam), model, key, or several of them, and the sum of all. The filter applies to whole

@@ -12,9 +12,24 @@ import {
   usageJson,
 } from "../../core/plugin/index.ts";
 import { callSearch } from "./input.ts";
+import { refusedBody } from "./refused.ts";
 
-/** Routes that find calls of all accounts, and show one by its id: its record, the parts of its cost, the cost computed again, and its row in the ledger. */
-export function callRoutes({ accounts, corrections, operations }: Services): OperatorRoute[] {
+/**
+ * Routes that find calls of all accounts, and show one by its id: its record, the parts of its cost, the cost computed again, and its row
+ * in the ledger; of a call in flight its hold, of one that the gateway refused the cause.
+ */
+export function callRoutes(services: Services): OperatorRoute[] {
+  const { accounts, corrections, operations, usage } = services;
+
+  /** Returns the hold of a call in flight. */
+  async function holdOf(id: string): Promise<object | undefined> {
+    for await (const calls of operations.current.standing()) {
+      const hold = calls.find(({ kind, callId }) => kind === "hold" && callId === id);
+      if (hold) return heldCall(hold);
+    }
+    return undefined;
+  }
+
   /** Returns the archived month that a call with this id is of; undefined if there is none. */
   async function archivedMonthOf(id: string): Promise<string | undefined> {
     if (!isId(id)) return undefined;
@@ -62,6 +77,13 @@ export function callRoutes({ accounts, corrections, operations }: Services): Ope
             ledger: charge ? chargeJson(charge) : null,
           });
         }
+        const hold = await holdOf(id);
+        if (hold) return done({ state: "in_flight", ...hold });
+        const refused = isId(id) ? await usage.refusedCall(id) : undefined;
+        if (refused) {
+          const account = { account_id: refused.accountId };
+          return done({ state: "refused", ...account, ...refusedBody(refused) });
+        }
         const archived = await archivedMonthOf(id);
         if (archived) {
           return refuse.notFound(
@@ -76,6 +98,13 @@ export function callRoutes({ accounts, corrections, operations }: Services): Ope
       },
     },
   ];
+}
+
+type StandingCall = ReturnType<Services["operations"]["current"]["unsent"]>[number];
+
+function heldCall({ callId, accountId, microVnd, sinceMs }: StandingCall): object {
+  const since = new Date(sinceMs).toISOString();
+  return { call_id: callId, account_id: accountId, held_vnd: formatVnd(microVnd), since };
 }
 
 type Charge = NonNullable<Awaited<ReturnType<Services["corrections"]["current"]["charge"]>>>;

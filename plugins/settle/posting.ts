@@ -97,5 +97,6 @@ export function postingOf(
     catalogueVersion: charge.catalogueVersion,
     purses: call.purses.length > 0 ? call.purses.map(({ name }) => name) : null,
     providerCostMicroVnd,
+    heldMicroVnd: call.heldMicroVnd,
   };
 }

@@ -394,6 +394,7 @@ t.test("billing", async (t) => {
           fees_vnd: "0",
           purses: null,
           provider_cost_vnd: null,
+          held_vnd: record["held_vnd"],
         });
         t.ok(Math.abs(Date.now() - Date.parse(String(at))) < 60_000);
         t.ok(Number(first_byte_ms) >= 0 && Number(latency_ms) >= Number(first_byte_ms));

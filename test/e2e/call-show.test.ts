@@ -131,7 +131,8 @@ t.test("the explanation of a call's cost", async (t) => {
     t.match(ledger, { entry: /^\d+$/, amount_vnd: "-50.25348" });
     const wallet = await admin(gateway, "GET", `/accounts/${customer.accountId}/wallet`);
     t.equal(ledger.balance_after_vnd, wallet.body["balance_vnd"]);
-    const hidden = ["account_id", "upstream", "purses", "provider_cost_vnd", "ledger"];
+    t.ok(Number(found.held_vnd) >= Number(found.cost_vnd), found.held_vnd);
+    const hidden = ["account_id", "upstream", "purses", "provider_cost_vnd", "held_vnd", "ledger"];
     for (const name of hidden) {
       t.ok(name in found && !(name in mine.json), name);
       delete found[name];
@@ -173,8 +174,25 @@ t.test("the explanation of a call's cost", async (t) => {
     t.strictSame([mine.status, mine.json.state], [202, "pending"]);
     t.equal(mine.headers.get("retry-after"), "1");
     t.equal((await get(gateway, `/v1/calls/${id}`, other)).status, 404);
+    const shownNow = (await admin(gateway, "GET", `/calls/${id}`)).body;
+    t.match(shownNow, { state: "in_flight", call_id: id, account_id: customer.accountId });
+    t.ok(Number(shownNow["held_vnd"]) > 0);
     await stream.text();
     t.equal((await shown(id)).is_equal, true);
+  });
+
+  t.test("is the cause of a call that the gateway refused", async (t) => {
+    const wrong = await post(gateway, paths.messages, customer, { model: "claude-opus-5-5" });
+    t.equal(wrong.status, 400);
+    const id = wrong.headers.get("x-request-id") ?? "";
+    let found: Record<string, unknown> = {};
+    await until("the refusal is counted", async () => {
+      found = (await admin(gateway, "GET", `/calls/${id}`)).body;
+      return found["state"] === "refused";
+    });
+    const { accountId, keyId } = customer;
+    t.match(found, { account_id: accountId, key_id: keyId, status: 400, cause: /./ });
+    t.match((await cli("call", "show", "--call", id)).stdout, /"state":\s*"refused"/);
   });
 
   t.test("is pending, but visible, while the ledger does not accept the charge", async (t) => {

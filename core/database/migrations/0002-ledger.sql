@@ -165,6 +165,8 @@ create table usage_records (
   purses json,
   -- What the provider bills the operator for the call; null if that is not known.
   provider_cost bigint check (provider_cost >= 0),
+  -- The call's hold when it was posted; null if the record does not say.
+  held bigint,
   primary key (at, call_id)
 ) partition by range (at);
 

@@ -42,7 +42,10 @@ export function refusedColumns(): readonly Column<Refused>[] {
     { title: t("calls.model"), cell: ({ model, endpoint }) => model ?? endpoint },
     { title: t("calls.status"), cell: ({ status }) => statusBadge(status, "refused") },
     { title: t("calls.cause"), cell: ({ cause }) => cause },
-    { title: t("calls.id"), cell: ({ call_id }) => el("code", {}, call_id) },
+    {
+      title: t("calls.id"),
+      cell: ({ call_id }) => el("a", { href: `${BASE}/calls/${call_id}` }, call_id),
+    },
   ];
 }
 

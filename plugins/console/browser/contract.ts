@@ -65,8 +65,25 @@ export interface Call {
   readonly first_byte_ms: number | null;
 }
 
+/** A call that runs, with its hold; or one that the gateway refused, with the cause. */
+export interface OpenCall {
+  readonly state: "in_flight" | "refused";
+  readonly call_id: string;
+  readonly account_id: string;
+  readonly held_vnd?: string;
+  readonly since?: string;
+  readonly at?: string;
+  readonly key_id?: string;
+  readonly endpoint?: string;
+  readonly model?: string | null;
+  readonly status?: number;
+  readonly cause?: string;
+}
+
 export interface CallStory extends Call {
   readonly state: "recorded" | "pending" | "quarantined";
+  readonly held_vnd: string | null;
+  readonly purses: readonly string[] | null;
   readonly reason?: string;
   readonly recomputed_vnd: string;
   readonly is_equal: boolean;

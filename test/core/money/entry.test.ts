@@ -55,6 +55,7 @@ t.test("an entry keeps every field of the table, and leaves out nulls", async (t
     },
     purses: ["key:K"],
     providerCostMicroVnd: 5,
+    heldMicroVnd: 90,
     mappedFrom: "a name",
   });
   const text = encodeEntry(full, 60, 10);

@@ -43,7 +43,7 @@ t.test("the table of usage fields", async (t) => {
       const hidden = usageFieldList.filter(({ places }) => !places.includes("api"));
       t.strictSame(
         hidden.map(({ column }) => column),
-        [...["account_id", "upstream", "purses", "provider_cost"]],
+        [...["account_id", "upstream", "purses", "provider_cost", "held"]],
       );
     },
   );

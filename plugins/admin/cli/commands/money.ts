@@ -120,7 +120,7 @@ export const moneyCommands: readonly Command[] = [
     required: ["call"],
     optional: [],
     about:
-      "show a call by its id (x-request-id) and recompute its cost; exit 1 if the costs differ",
+      "show a call by its id (x-request-id), or why it was refused; recompute its cost; exit 1 if the costs differ",
     run: async (client, { call }) => {
       const found = await client.get(`/calls/${encoded(call)}`);
       const isWrong = isObject(found) && found["is_equal"] === false;

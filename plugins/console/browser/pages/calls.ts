@@ -8,7 +8,7 @@ import { BASE } from "../base.ts";
 import { callColumns, statusBadge } from "../call-columns.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import type { Call, CallStory } from "../contract.ts";
+import type { Call, CallStory, OpenCall } from "../contract.ts";
 import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
 import { get, may } from "../session.ts";
@@ -75,7 +75,9 @@ async function story(root: HTMLElement, id: string, signal: AbortSignal): Promis
   fill(root, pageHead(t("call.title"), el("code", {}, id), may("refund") && refund), place);
   const load = () =>
     loadInto(place, signal, async () => {
-      const call = await get<CallStory>(`/calls/${encodeURIComponent(id)}`);
+      const call = await get<CallStory | OpenCall>(`/calls/${encodeURIComponent(id)}`);
+      const command = commandLine(commandText("call show", { call: id }));
+      if (!("is_equal" in call)) return [openCall(call), command];
       refund.disabled = call.state !== "recorded" || call.cost_vnd === "0";
       return [
         !call.is_equal &&
@@ -84,7 +86,7 @@ async function story(root: HTMLElement, id: string, signal: AbortSignal): Promis
           notice("info", t(`call.state.${call.state}`), ` ${call.reason ?? ""}`),
         card(t("call.money"), money(call)),
         card(t("call.path"), path(call)),
-        commandLine(commandText("call show", { call: id })),
+        command,
       ];
     });
   refund.addEventListener("click", () => openRefund(id, load));
@@ -98,6 +100,10 @@ function money(call: CallStory): HTMLElement {
     [t("call.formula"), calculation.formula],
     [t("call.list"), exactVnd(calculation.list_vnd)],
     [t("call.discount"), exactVnd(calculation.discount_vnd)],
+    [t("call.hold"), call.held_vnd === null ? t("unknown") : exactVnd(call.held_vnd)],
+    ...(call.purses === null
+      ? []
+      : [[t("books.purses"), call.purses.map((name) => el("code", {}, name))] as const]),
     ...(ledger === null
       ? [[t("call.entry"), t("call.entry.none")] as const]
       : [
@@ -114,6 +120,23 @@ function money(call: CallStory): HTMLElement {
       cost === null ? t("unknown") : exactVnd(String(Number(call.cost_vnd) - Number(cost))),
     ],
   ]);
+}
+
+function openCall(call: OpenCall): HTMLElement {
+  const { state, account_id, key_id, held_vnd, since, at, model, endpoint, status, cause } = call;
+  const time = since ?? at;
+  return card(
+    t(`call.state.${state}`),
+    pairs([
+      ...(held_vnd ? [[t("call.hold"), exactVnd(held_vnd)] as const] : []),
+      ...(cause ? [[t("calls.cause"), el("code", {}, cause)] as const] : []),
+      ...(status ? [[t("calls.status"), statusBadge(status, state)] as const] : []),
+      ...(time ? [[t("calls.time"), dateTime(time)] as const] : []),
+      [t("calls.account"), el("a", { href: `${BASE}/customers/${account_id}` }, account_id)],
+      ...(key_id ? [[t("calls.key"), el("code", {}, key_id)] as const] : []),
+      ...(endpoint ? [[t("calls.model"), `${model ?? "–"} ${endpoint}`] as const] : []),
+    ]),
+  );
 }
 
 function path(call: CallStory): HTMLElement {

@@ -5,7 +5,7 @@ import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import type { Account, CallStory, Order, Transfer } from "../contract.ts";
+import type { Account, CallStory, OpenCall, Order, Transfer } from "../contract.ts";
 import { withoutSecret } from "../secret.ts";
 import { get, hasCommand } from "../session.ts";
 import { t } from "../text.ts";
@@ -49,7 +49,7 @@ async function found(text: string): Promise<HTMLElement[]> {
   const isCode = CODE.test(text) && hasCommand("order show");
   const [accounts, call, transfers, order] = await Promise.all([
     get<Account[]>("/accounts", { query: text, limit: FOUND_MAX }),
-    ID.test(text) ? get<CallStory>(`/calls/${text}`).catch(() => undefined) : undefined,
+    ID.test(text) ? get<CallStory | OpenCall>(`/calls/${text}`).catch(() => undefined) : undefined,
     hasCommand("transfer list") && !text.includes("@")
       ? get<Transfer[]>("/transfers", { query: text, limit: FOUND_MAX })
       : [],
@@ -63,7 +63,11 @@ async function found(text: string): Promise<HTMLElement[]> {
       ),
     call &&
       hits(t("nav.calls"), [
-        [`/calls/${call.call_id}`, `${call.model} · ${vnd(call.cost_vnd)}`, dateTime(call.at)],
+        [
+          `/calls/${call.call_id}`,
+          nameOf(call),
+          dateTime(("since" in call ? call.since : call.at) ?? ""),
+        ],
       ]),
     order &&
       hits(t("search.order"), [
@@ -86,6 +90,11 @@ async function found(text: string): Promise<HTMLElement[]> {
   const none = el("p", { class: "empty" }, t("search.none"));
   const command = commandLine(commandText("account find", { query: text }));
   return [...(parts.length > 0 ? parts : [card(null, none)]), command];
+}
+
+function nameOf(call: CallStory | OpenCall): string {
+  if ("cost_vnd" in call) return `${call.model} · ${vnd(call.cost_vnd)}`;
+  return t(`call.state.${call.state}`);
 }
 
 function hits(
