@@ -205,6 +205,19 @@ export class StoredAccounts {
     return rows.map(keyOf);
   }
 
+  /** Returns keys by the id of one, or by how they begin: at most 20. */
+  async findKeys(query: string): Promise<AccountKey[]> {
+    const condition = isId(query)
+      ? "id = $1::text::uuid"
+      : `prefix collate "C" between $1 and $1 || '~' order by prefix collate "C" limit 20`;
+    const wanted = isId(query) ? query : query.slice(0, KEY_SHOWN_CHARACTERS);
+    const rows = await this.database.query<KeyRow>(
+      `select ${KEY} from api_keys where ${condition}`,
+      [wanted],
+    );
+    return rows.map(keyOf);
+  }
+
   /** Returns the id of the account that has a key, whether it is active or revoked. */
   async ownerOfKey(keyId: string): Promise<string | undefined> {
     if (!isId(keyId)) return undefined;

@@ -65,6 +65,10 @@ export const accountPage = mapping({
   balances: v.optional(v.picklist(["true", "false"])),
 });
 
+export const keySearch = mapping({
+  query: line(254, "the id of a key, or its first characters"),
+});
+
 export const because = mapping({ reason });
 
 export const discount = mapping({ discount_bps: whole(0, 10_000, BPS), reason: maybeReason });

@@ -5,14 +5,15 @@ import {
   keyLimits,
   type OperatorRoute,
   readBody,
+  readQuery,
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
 import { keyBodies, keyBody } from "./bodies.ts";
-import { keyChange, keyLimit, newKey } from "./input.ts";
+import { keyChange, keyLimit, keySearch, newKey } from "./input.ts";
 import { unknownAccount, unknownKey } from "./unknown.ts";
 
-/** Routes to create, list, limit and revoke API keys. Only the reply that creates a key has its secret. */
+/** Routes to create, list, find, limit and revoke API keys. Only the reply that creates a key has its secret. */
 export function keyRoutes(services: Services, activeKeysMax: number): OperatorRoute[] {
   const { accounts, keys } = services;
   return [
@@ -49,6 +50,25 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
         const account = params["account"] ?? "";
         if (!(await accounts.find(account))) return unknownAccount(account);
         return done(await keyBodies(services, account));
+      },
+    },
+    {
+      method: "GET",
+      path: "/keys",
+      async handle({ query }) {
+        const wanted = readQuery(keySearch, query);
+        if (isRefusal(wanted)) return wanted;
+        const found = await accounts.findKeys(wanted.query);
+        const emails = await accounts.emails(found.map(({ accountId }) => accountId));
+        return done(
+          await Promise.all(
+            found.map(async (key) => ({
+              account_id: key.accountId,
+              email: emails.get(key.accountId) ?? null,
+              ...(await keyBody(services, key)),
+            })),
+          ),
+        );
       },
     },
     {

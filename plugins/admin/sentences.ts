@@ -67,6 +67,10 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
     en: "ignored the transfer {transfer}",
     vi: "bỏ qua giao dịch {transfer}",
   },
+  "POST transfers/return": {
+    en: "noted that the transfer {transfer} was sent back",
+    vi: "ghi nhận giao dịch {transfer} đã được chuyển trả",
+  },
   "POST transfers/import": { en: "imported a bank statement", vi: "nhập sao kê ngân hàng" },
   "POST upstreams/switch": {
     en: "switched the provider {name}[ for {model}][ key {key}]: off {off}",

@@ -20,6 +20,8 @@ interface GaugeRule extends Omit<Trouble, "cause" | "vi" | "en"> {
 
 const CALL_SECONDS_MAX = 1_800;
 const COMMIT_SECONDS_MAX = 60;
+/** One is made each hour. */
+const BACKUP_SECONDS_MAX = 3 * 3_600;
 /** Causes of a rest that only its owner can end: he pays, or replaces the key. */
 const KEY_FAULTS = new Set(["account", "key", "access", "credentials"]);
 
@@ -64,6 +66,13 @@ const RULES: readonly GaugeRule[] = [
     above: 0,
     vi: (n) => `Không chốt được sao kê của ${n} khách hàng`,
     en: (n) => `The statements of ${n} customers cannot be closed`,
+    path: "/servers",
+  },
+  {
+    gauge: "tollgate_backup_age_seconds",
+    above: BACKUP_SECONDS_MAX,
+    vi: (n) => `Bản sao lưu mới nhất đã cũ ${minutes(n)} phút`,
+    en: (n) => `The newest backup is ${minutes(n)} minutes old`,
     path: "/servers",
   },
   {

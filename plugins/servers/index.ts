@@ -10,6 +10,7 @@ import {
   type Services,
   ThrottledLog,
 } from "../../core/plugin/index.ts";
+import { forgetBackups, readBackups } from "./backups.ts";
 import { type KnownServer, leaveServers, meetServers, readServers } from "./known-servers.ts";
 import { systemJson } from "./system.ts";
 
@@ -24,6 +25,12 @@ const commands: readonly Command[] = [
     path: "/admin/v1/servers",
     words: "servers",
     about: "list the gateways that share the ledger, and how they differ",
+    method: "GET",
+  },
+  {
+    path: "/admin/v1/backups",
+    words: "backups",
+    about: "show when the ledger was last backed up and read again, and the backups before",
     method: "GET",
   },
   {
@@ -44,6 +51,7 @@ export default function servers(services: Services): Plugin {
   const id = newId(clock.now());
   const { host: listens, port } = config.listen;
   let late: number | undefined;
+  let backedUp: Date | undefined;
 
   async function meet(): Promise<void> {
     const { catalogue, version } = config;
@@ -55,6 +63,8 @@ export default function servers(services: Services): Plugin {
     });
     const others = known.filter(({ isLate }) => isLate);
     late = others.length;
+    [{ at: backedUp } = { at: undefined }] = await readBackups(database, 1);
+    await forgetBackups(database);
     for (const other of others) {
       const { host, address: at, differs } = other;
       throttledLog.warn(
@@ -83,6 +93,11 @@ export default function servers(services: Services): Plugin {
         help: "Other processes with this ledger that serve by another build, catalogue or config for over five minutes.",
         value: () => late,
       });
+      services.gauges.provide({
+        name: "tollgate_backup_age_seconds",
+        help: "Age of the newest recorded backup of the ledger; missing if none was recorded.",
+        value: () => backedUp && Math.max(0, (clock.now() - backedUp.getTime()) / 1_000),
+      });
       task.start();
     },
 
@@ -92,6 +107,20 @@ export default function servers(services: Services): Plugin {
           method: "GET",
           path: "/servers",
           handle: async () => done((await readServers(database, id)).map(answerOf)),
+        },
+        {
+          method: "GET",
+          path: "/backups",
+          async handle() {
+            const found = await readBackups(database);
+            return done(
+              found.map(({ at, bytes }) => ({
+                at: at.toISOString(),
+                age_seconds: Math.max(0, Math.round((clock.now() - at.getTime()) / 1_000)),
+                bytes,
+              })),
+            );
+          },
         },
         { method: "GET", path: "/system", handle: async () => done(await systemJson(services)) },
       ]);

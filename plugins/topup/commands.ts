@@ -44,7 +44,7 @@ export const commands: readonly Command[] = [
   {
     words: "transfer list",
     about:
-      "list bank transfers, newest first; all, or one state: matched, credited, unmatched, ignored",
+      "list bank transfers, newest first; all, or one state: matched, credited, unmatched, ignored, returned",
     method: "GET",
     path: "/admin/v1/transfers",
     options: [
@@ -118,6 +118,13 @@ export const commands: readonly Command[] = [
     about: "ignore an unmatched transfer",
     method: "POST",
     path: "/admin/v1/transfers/:transfer/ignore",
+    options: [transfer, reason],
+  },
+  {
+    words: "transfer return",
+    about: "note that you have sent a transfer back at the bank; it cannot be assigned any more",
+    method: "POST",
+    path: "/admin/v1/transfers/:transfer/return",
     options: [transfer, reason],
   },
 ];

@@ -26,6 +26,7 @@ import {
   ignoreTransfer,
   payloadOf,
   releaseTransfer,
+  returnTransfer,
   TRANSFER_STATES,
   type Transfer,
   transferOf,
@@ -79,7 +80,7 @@ const reversal = mapping({
   confirm_above_vnd: confirmation.bound,
 });
 
-/** Routes for operators: show an order by its code and those of an account, list and show transfers, assign one to an account, ignore one. */
+/** Routes for operators: show an order by its code and those of an account, list and show transfers, assign, reverse, ignore or return one. */
 export function transferRoutes(
   services: Services,
   { order_prefix: prefix }: Pick<Settings, "order_prefix">,
@@ -233,6 +234,21 @@ export function transferRoutes(
         return now.state === "ignored" ? done(shown(now)) : refusal(now);
       },
     },
+    {
+      // Moves no money: an operator has sent it back at the bank.
+      method: "POST",
+      path: "/transfers/:transfer/return",
+      right: "money",
+      async handle({ params, body }) {
+        const wanted = readBody(decision, body);
+        if (isRefusal(wanted)) return wanted;
+        const id = params["transfer"] ?? "";
+        await returnTransfer(database, id, wanted.reason);
+        const now = await transferOf(database, id);
+        if (!now) return unknown();
+        return now.state === "returned" ? done(shown(now)) : refusal(now);
+      },
+    },
   ];
 
   async function ownerOf(account: string | undefined, order: string | undefined) {
@@ -280,7 +296,7 @@ function refusal(transfer: Transfer): Refusal {
     );
   }
   return refuse.conflict(
-    `The transfer is ${transfer.state}; only unmatched transfers can be assigned or ignored.`,
+    `The transfer is ${transfer.state}; only unmatched transfers can be assigned, ignored or returned.`,
     { code: "transfer_not_unmatched", param: "transfer" },
   );
 }

@@ -2,7 +2,7 @@ import type { Services } from "../../core/plugin/index.ts";
 
 type Database = Services["database"];
 
-export const TRANSFER_STATES = ["matched", "credited", "unmatched", "ignored"] as const;
+export const TRANSFER_STATES = ["matched", "credited", "unmatched", "ignored", "returned"] as const;
 type TransferState = (typeof TRANSFER_STATES)[number];
 
 /** The reason why a transfer cannot be matched to an order, even if its text has a code. */
@@ -319,18 +319,22 @@ export async function assignTransfer(
   return assigned;
 }
 
-/** Marks a transfer as ignored. Returns undefined unless it is unmatched. */
-export async function ignoreTransfer(
-  database: Database,
-  id: string,
-  reason: string,
-): Promise<Transfer | undefined> {
-  const [ignored] = await database.query<Transfer>(
-    `update bank_transfers t set state = 'ignored', decided_at = now(), decision = $2
-    where t.id = $1 and t.state = 'unmatched' returning ${COLUMNS}`,
+/** Marks a transfer as ignored, unless it is not unmatched. */
+export async function ignoreTransfer(database: Database, id: string, reason: string) {
+  await database.query(
+    `update bank_transfers set state = 'ignored', decided_at = now(), decision = $2
+    where id = $1 and state = 'unmatched'`,
     [id, reason],
   );
-  return ignored;
+}
+
+/** Marks a transfer as sent back to its payer, for good: it is credited to no one. Does nothing if someone has its money. */
+export async function returnTransfer(database: Database, id: string, reason: string) {
+  await database.query(
+    `update bank_transfers set state = 'returned', decided_at = now(), decision = $2
+    where id = $1 and state in ('unmatched', 'ignored') and incoming`,
+    [id, reason],
+  );
 }
 
 /** Gives a transfer that was taken back from a wrong account to an operator, to assign it again. */

@@ -213,6 +213,9 @@ t.test("the drill of the page on backups", async (t) => {
   t.test("a backup that is not whole leaves the ledger as it is", async (t) => {
     await shell(commands("backup"));
     const dump = join(folder, "ledger.dump");
+    const { body } = await admin(gateway, "GET", "/backups");
+    const [newest] = body["list"] as { bytes: number }[];
+    t.equal(newest?.bytes, statSync(dump).size, "it is recorded");
     truncateSync(dump, statSync(dump).size >> 1);
     await t.rejects(shell(commands("restore")), /pg_restore: error/);
     spentMicroVnd = 0n;

@@ -36,6 +36,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
     "the day's work",
     "doctor",
     "servers",
+    "backups",
     "system",
     "reconcile",
     "holds",

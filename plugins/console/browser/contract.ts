@@ -27,6 +27,12 @@ export interface Key extends LimitedKey {
   readonly revoked_at: string | null;
 }
 
+/** A key that was found, with its owner. */
+export interface FoundKey extends Key {
+  readonly account_id: string;
+  readonly email: string | null;
+}
+
 export interface SignIn {
   readonly email_verified: boolean;
   readonly has_password: boolean;
@@ -43,6 +49,37 @@ export interface ClosedMonth {
   readonly month: string;
   readonly opening_vnd: string;
   readonly closing_vnd: string;
+}
+
+export interface Party {
+  readonly name: string;
+  readonly tax_code: string;
+  readonly address: string;
+}
+
+export interface Statement extends ClosedMonth {
+  readonly account_id: string;
+  readonly number: number;
+  readonly digest: string;
+  readonly closed_at: string;
+  readonly rows: readonly {
+    readonly day: string;
+    readonly kind: string;
+    readonly model: string | null;
+    readonly note: string | null;
+    readonly calls: number | null;
+    readonly amount_vnd: string;
+    readonly balance_vnd: string;
+  }[];
+  readonly totals: Readonly<Record<string, string>>;
+  readonly invoice: {
+    readonly seller: Party | null;
+    readonly buyer: Party | null;
+    readonly total_vnd: string;
+    readonly vat_percent: number | null;
+    readonly net_vnd: string | null;
+    readonly vat_vnd: string | null;
+  };
 }
 
 export interface Call {
@@ -222,8 +259,9 @@ export interface Transfer {
   readonly id: string;
   readonly sequence: number;
   readonly reference: string;
-  readonly state: "matched" | "credited" | "unmatched" | "ignored";
+  readonly state: "matched" | "credited" | "unmatched" | "ignored" | "returned";
   readonly cause: string;
+  readonly direction: "in" | "out" | null;
   readonly amount_vnd: string | null;
   readonly account: string | null;
   readonly order: string | null;
@@ -436,6 +474,12 @@ export interface ArchivedMonth {
   readonly rows: number;
   readonly bytes: number;
   readonly can_be_archived: boolean;
+}
+
+export interface Backup {
+  readonly at: string;
+  readonly age_seconds: number;
+  readonly bytes: number;
 }
 
 type Values = Readonly<Record<string, string | number | null>>;

@@ -230,7 +230,7 @@ function orderSection({ id, email }: Account, orders: readonly Order[]): HTMLEle
   });
 }
 
-function monthSection({ email }: Account, months: readonly ClosedMonth[]): HTMLElement {
+function monthSection({ id, email }: Account, months: readonly ClosedMonth[]): HTMLElement {
   return section({
     title: t("account.statements"),
     rows: months,
@@ -245,6 +245,12 @@ function monthSection({ email }: Account, months: readonly ClosedMonth[]): HTMLE
       },
       { title: t("statement.opening"), isNumber: true, cell: (one) => exactVnd(one.opening_vnd) },
       { title: t("statement.closing"), isNumber: true, cell: (one) => exactVnd(one.closing_vnd) },
+      {
+        title: t("invoice"),
+        cell: ({ month }) =>
+          may("customers") &&
+          el("a", { href: `${BASE}/customers/${id}/statements/${month}` }, t("show")),
+      },
     ],
     none: t("account.statements.none"),
     file: "statements",

@@ -26,7 +26,10 @@ export function transferButtons(transfer: Transfer, done: Done): Child {
     { class: "row" },
     (state === "unmatched" || state === "ignored") &&
       button(t("transfer.assign"), () => openAssign(transfer, done)),
-    state === "unmatched" && button(t("transfer.ignore"), () => openIgnore(transfer, done)),
+    state === "unmatched" && button(t("transfer.ignore"), () => openEnd(transfer, "ignore", done)),
+    (state === "unmatched" || state === "ignored") &&
+      transfer.direction === "in" &&
+      button(t("transfer.return"), () => openEnd(transfer, "return", done)),
     state === "credited" && button(t("transfer.reverse"), () => openReverse(transfer, done)),
   );
 }
@@ -80,16 +83,18 @@ function openReverse(transfer: Transfer, done: Done): void {
   });
 }
 
-function openIgnore(transfer: Transfer, done: Done): void {
+/** Ignores it, or notes that it was sent back to its payer. */
+function openEnd(transfer: Transfer, how: "ignore" | "return", done: Done): void {
   const reason = reasonField();
   openChange({
-    title: t("transfer.ignore"),
-    about: [about(transfer), el("p", {}, t("transfer.ignore.about"))],
+    title: t(`transfer.${how}`),
+    about: [about(transfer), el("p", {}, t(`transfer.${how}.about`))],
     fields: [reason],
-    request: () => ({ path: pathOf(transfer, "ignore"), body: { reason: reason.input.value } }),
+    request: () => ({ path: pathOf(transfer, how), body: { reason: reason.input.value } }),
     command: () =>
-      commandText("transfer ignore", { transfer: transfer.id, reason: reason.input.value }),
-    action: t("transfer.ignore"),
+      commandText(`transfer ${how}`, { transfer: transfer.id, reason: reason.input.value }),
+    action: t(`transfer.${how}`),
+    isDangerous: how === "return",
     done,
   });
 }

@@ -9,3 +9,9 @@ create table servers (
   since timestamptz not null,
   seen_at timestamptz not null
 );
+
+-- The backups of this database, as the script that makes them records each, once it has read the file to its end.
+create table backups (
+  at timestamptz primary key default now(),
+  bytes bigint not null check (bytes > 0)
+);

@@ -25,7 +25,7 @@ create table bank_transfers (
   reference text not null generated always as (
     'transfer:' || id || case when round > 1 then ':' || round else '' end
   ) stored,
-  state text not null check (state in ('matched', 'credited', 'unmatched', 'ignored')),
+  state text not null check (state in ('matched', 'credited', 'unmatched', 'ignored', 'returned')),
   -- Why it is in this state, in one word for programs.
   cause text not null,
   account_id uuid references accounts,
@@ -223,6 +223,10 @@ begin
     new.state = 'unmatched' and new.round = old.round + 1 and was_taken_back(old.reference)
   ) then
     raise exception 'transfer % is credited: a change is refused', old.id
+      using errcode = 'restrict_violation';
+  end if;
+  if old.state = 'returned' then
+    raise exception 'transfer % was sent back: a change is refused', old.id
       using errcode = 'restrict_violation';
   end if;
   if old.state <> 'credited' and new.round <> old.round then

@@ -8,7 +8,8 @@ import { dayOf } from "../../../core/process/vietnam-day.ts";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
 import { notify, transfer } from "../../plugins/topup/topups.ts";
-import { admin, createCustomer } from "../../support/admin.ts";
+import { admin, admin, createCustomer } from "../../support/admin.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
 import { createOperator } from "../../support/operators.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
@@ -314,6 +315,26 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     t.match(body, { state: "unmatched", cause: "taken_back", decision: "Nhầm khách" });
   });
 
+  t.test("notes that a transfer was sent back", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const sent = transfer({ transferAmount: 66_000, content: "nham nguoi" });
+    await notify(stage.gateway, sent);
+    await signIn(visitor, `/money/${sent.id}`);
+    await page.getByRole("button", { name: "Sent back" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("Không phải khách");
+    t.match(await dialog.locator(".cli code").textContent(), /transfer return --transfer/);
+    await dialog.getByRole("button", { name: "Sent back" }).click();
+    await page.locator("main dd .badge", { hasText: "Sent back" }).waitFor();
+    t.equal(await page.getByRole("button", { name: "Assign" }).count(), 0);
+    await open(page, "/audit");
+    await page
+      .getByText(/noted that the transfer \S+ was sent back/)
+      .first()
+      .waitFor();
+  });
+
   t.test("says who may have sent a transfer, and compares the bank's statement", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
     const { page } = visitor;
@@ -408,6 +429,52 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     t.equal(await tried.locator(".badge.bad").count(), 1);
     await stage.mailServer.mailsTo("ops@shop.test");
   });
+
+  t.test("says how old the newest backup is", async () => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor, "/servers");
+    await page.getByText("None is recorded.").waitFor();
+    const at = "now() - interval '25 hours'";
+    await ledgerSql(stage.gateway, `insert into backups values (${at}, 4200000)`);
+    await open(page, "/servers");
+    await page.locator(".notice.bad", { hasText: "read to its end yesterday" }).waitFor();
+    await page.getByRole("cell", { name: "4.2" }).waitFor();
+    await ledgerSql(stage.gateway, "insert into backups values (now(), 4300000)");
+    await open(page, "/servers");
+    await page.locator(".notice.good", { hasText: "read to its end just now" }).waitFor();
+  });
+
+  t.test(
+    "explains a call that was refused, and shows the hold of one that was charged",
+    async (t) => {
+      const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+      const { page } = visitor;
+      const made = await admin(stage.gateway, "POST", `/accounts/${accountId}/keys`, { name: "x" });
+      const refused = await fetch(`${stage.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${made.body["key"]}`,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({ model: "no-such-model", messages: [] }),
+      });
+      const id = refused.headers.get("x-request-id") ?? "";
+      await until("the refusal is counted", async () => {
+        return (await admin(stage.gateway, "GET", `/calls/${id}`)).status === 200;
+      });
+      await signIn(visitor, `/calls/${id}`);
+      await page.getByRole("heading", { name: "The gateway refused the call." }).waitFor();
+      const { cause } = (await admin(stage.gateway, "GET", `/calls/${id}`)).body;
+      await page
+        .locator("dd code", { hasText: String(cause) })
+        .first()
+        .waitFor();
+      t.match(await page.locator(".cli code").textContent(), new RegExp(`call show --call ${id}`));
+      await open(page, `/calls/${callId}`);
+      await page.locator("main dt", { hasText: "Held for it" }).waitFor();
+    },
+  );
 
   t.test("proves the books", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
@@ -537,7 +604,15 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.keyboard.press("/");
     await page.getByRole("searchbox").fill(key);
     await page.keyboard.press("Enter");
-    await page.getByRole("link", { name: EMAIL }).click();
+    const [dialog, found] = [page.getByRole("dialog"), page.locator("main tbody tr")];
+    t.match(await page.locator(".cli code").first().textContent(), /key find --query tg-\S{7}$/);
+    await found.getByRole("button", { name: "Revoke: new" }).click();
+    await dialog.getByRole("button", { name: "Revoke" }).click();
+    await found.getByText("Revoked").waitFor();
+    t.match((await admin(stage.gateway, "GET", `/keys?query=${made.body["id"]}`)).body["list"], [
+      { id: made.body["id"], status: "revoked", account_id: accountId, email: EMAIL },
+    ]);
+    await page.getByRole("link", { name: EMAIL }).first().click();
     await page.getByRole("heading", { name: EMAIL }).waitFor();
     t.notOk(asked.some((url) => url.includes(key.slice(0, 14))));
     t.match(asked.join("\n"), new RegExp(`query=${key.slice(0, 10)}&`));

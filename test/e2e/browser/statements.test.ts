@@ -108,4 +108,42 @@ t.test("the page of closed statements in a browser", async (t) => {
     if (PICTURES) await page.screenshot({ path: join(PICTURES, "phone.png"), fullPage: true });
     t.strictSame(complaints, []);
   });
+
+  t.test("shows an operator the data of a customer's VAT invoice", async (t) => {
+    const { page, complaints } = await stage.visitor({
+      viewport: { width: 1280, height: 800 },
+      locale: "en",
+    });
+    const [account] = (await admin(stage.gateway, "GET", "/accounts")).body["list"] as {
+      id: string;
+    }[];
+    await page.goto(`${stage.url}/console/customers/${account?.id}`);
+    await page.locator("main button.quiet", { hasText: "token" }).click();
+    await page.fill("input[type=password]", stage.gateway.adminToken);
+    await page.click("button[type=submit]");
+    const month = page.locator("main section", { hasText: "Closed statements" });
+    await month.getByRole("link", { name: "Show" }).click();
+    await page.waitForURL(/\/customers\/[^/]+\/statements\/20\d\d-\d\d$/);
+    const invoice = page.locator("main section", { hasText: "VAT invoice" }).first();
+    await invoice.getByText("Công ty Khách, 0100112437, 2 Đường B, Huế").waitFor();
+    const net = await invoice.locator("dd").nth(2).textContent();
+    const vat = await invoice.locator("dd").nth(3).textContent();
+    const total = await invoice.locator("dd").nth(4).textContent();
+    const amount = (text: string | null) => Number(text?.replace(/\D/g, ""));
+    t.ok(amount(total) > 0);
+    t.equal(amount(net) + amount(vat), amount(total));
+    await page.getByText("Credited twice").waitFor();
+    t.match(
+      await page.locator(".cli code").last().textContent(),
+      /statement --account \S+ --month/,
+    );
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      t.strictSame(await findings(page), []);
+      t.strictSame(await sticksOut(page), []);
+      const name = `console-statement-${width}.png`;
+      if (PICTURES) await page.screenshot({ path: join(PICTURES, name), fullPage: true });
+    }
+    t.strictSame(complaints, []);
+  });
 });

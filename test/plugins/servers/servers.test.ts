@@ -57,12 +57,24 @@ t.test(
     t.notMatch(JSON.stringify(system), first.adminToken);
     t.notMatch(JSON.stringify(system), /:\/\/[^"]*@/);
 
+    t.strictSame((await admin(first, "GET", "/backups")).body["list"], []);
+    await sql.query(
+      "insert into backups (at, bytes) values (now() - interval '1 day', 7), (now() - interval '2 hours', 8), (now() - interval '500 days', 9)",
+    );
+    const backups = JSON.parse((await runCli(["backups", "--json"], { env })).stdout);
+    t.match(backups, [{ bytes: 8 }, { bytes: 7 }, { bytes: 9 }]);
+    t.match(Math.round(backups[0].age_seconds / 60), 120);
+
     await sql.query("update servers set since = since - interval '6 minutes'");
     await until("it is in the log and in the metrics", async () => {
       const metrics = await (await fetch(`${first.url}/metrics`)).text();
+      const age = Number(/^tollgate_backup_age_seconds(?:\{[^}]*\})? (\S+)$/m.exec(metrics)?.[1]);
+      if (!(age >= 7_200 && age < 7_900)) return false;
       const isTold = /^tollgate_servers_that_differ(?:\{[^}]*\})? 1$/m.test(metrics);
       return isTold && first.logs.includes("serves by another version");
     });
+    const left = (await admin(first, "GET", "/backups")).body["list"] as Row[];
+    t.equal(left.length, 2, "one is forgotten after 400 days");
     const doctor = await runCli(["doctor"], { env });
     t.equal(doctor.code, 1);
     t.match(doctor.stdout, /servers do not agree/);

@@ -23,7 +23,7 @@ t.test("an unmatched transfer", async (t) => {
     return String(told["id"]);
   }
 
-  const decide = (id: string, what: "assign" | "ignore", body: object) =>
+  const decide = (id: string, what: "assign" | "ignore" | "return", body: object) =>
     admin(gateway, "POST", `/transfers/${id}/${what}`, body);
 
   const byHand = (accountId: string, amountMicroVnd: bigint, reference: string) =>
@@ -147,6 +147,32 @@ t.test("an unmatched transfer", async (t) => {
     t.equal((await wallet(gateway, accountId)).balance, "100000");
   });
 
+  t.test("is credited to no one once an operator has sent it back", async (t) => {
+    const { accountId } = await createCustomer(gateway);
+    const to = { account: accountId, ...BECAUSE };
+    for (const first of [undefined, "ignore"] as const) {
+      const id = await waiting();
+      if (first) await decide(id, first, BECAUSE);
+      for (let n = 0; n < 2; n++) {
+        const { status, body } = await decide(id, "return", BECAUSE);
+        t.match([status, body], [200, { state: "returned", decision: BECAUSE.reason }]);
+      }
+      for (const [how, body] of [
+        ["assign", to],
+        ["ignore", BECAUSE],
+      ] as const) {
+        const answer = await decide(id, how, body);
+        t.strictSame([answer.status, codeOf(answer)], [409, "transfer_not_unmatched"]);
+      }
+    }
+    const credited = await waiting();
+    await decide(credited, "assign", to);
+    t.equal((await decide(credited, "return", BECAUSE)).status, 409, "a customer has it");
+    const outgoing = await waiting({ transferType: "out" });
+    t.equal((await decide(outgoing, "return", BECAUSE)).status, 409);
+    t.equal((await wallet(gateway, accountId)).balance, "100000");
+  });
+
   t.test("is not credited if the notification is not of incoming money", async (t) => {
     const { accountId } = await createCustomer(gateway);
     for (const changes of [{ transferAmount: 0 }, { transferType: "both" }]) {
@@ -252,6 +278,8 @@ t.test("an unmatched transfer", async (t) => {
     await notify(gateway, told);
     const id = await waiting();
     const credited = String(told["id"]);
+    const returned = await waiting();
+    await decide(returned, "return", BECAUSE);
     for (const [statement, parameters] of [
       [
         "update bank_transfers set state = 'unmatched', credited_at = null where id = $1",
@@ -265,6 +293,7 @@ t.test("an unmatched transfer", async (t) => {
         "update bank_transfers set state = 'credited', account_id = $2, credited_at = now() where id = $1",
         [id, accountId],
       ],
+      ["update bank_transfers set state = 'unmatched' where id = $1", [returned]],
       ["delete from bank_transfers where id = $1", [id]],
       ["truncate bank_transfers", []],
     ] as const) {

@@ -42,6 +42,9 @@ function limitsOf(values: Values): Record<string, unknown> {
   return limits;
 }
 
+/** The address of a request never has a whole key. */
+const shownOf = (query: string) => (query.startsWith("tg-") ? query.slice(0, 10) : query);
+
 export const keyCommands: readonly Command[] = [
   {
     words: "key create",
@@ -60,6 +63,15 @@ export const keyCommands: readonly Command[] = [
     optional: [],
     about: "list the keys of an account, with limits and spent budgets, without their secrets",
     run: async (client, { account }) => value(await client.get(`${accountPath(account)}/keys`)),
+  },
+  {
+    words: "key find",
+    required: ["query"],
+    optional: [],
+    options: { query: { value: "KEY|ID", about: "a key, its first characters, or its id" } },
+    about: "find a key that has leaked, and whose it is",
+    run: async (client, { query = "" }) =>
+      value(await client.get("/keys", { query: shownOf(query) })),
   },
   {
     words: "key revoke",

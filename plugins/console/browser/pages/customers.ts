@@ -9,6 +9,7 @@ import { showCustomer, stateBadge } from "../customer.ts";
 import { list } from "../list.ts";
 import { withoutSecret } from "../secret.ts";
 import { get, hasCommand } from "../session.ts";
+import { showStatement } from "../statement.ts";
 import type { Column } from "../table.ts";
 import { t } from "../text.ts";
 
@@ -23,6 +24,8 @@ const REPORTED_MAX = 10_000;
 
 /** All customers; or one with all that an operator asks about him. */
 export async function render({ root, rest, signal }: PageContext): Promise<void> {
+  const [account = "", part, month] = rest.split("/");
+  if (part === "statements" && month) return showStatement(root, account, month, signal);
   if (rest !== "") return showCustomer(root, rest, signal);
   const from = dayBefore(DAYS - 1);
   const { element } = list<Listed>({

@@ -18,7 +18,7 @@ import { t } from "../text.ts";
 import { openAssign, transferButtons } from "../transfer-changes.ts";
 import { showBatch, voucherList } from "../vouchers.ts";
 
-const STATES = ["unmatched", "credited", "matched", "ignored"] as const;
+const STATES = ["unmatched", "credited", "matched", "ignored", "returned"] as const;
 
 /** Bank transfers, first those that wait for an owner; or one transfer. */
 export async function render({ root, rest, signal }: PageContext): Promise<void> {

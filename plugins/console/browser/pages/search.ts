@@ -5,9 +5,11 @@ import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import type { Account, CallStory, OpenCall, Order, Transfer } from "../contract.ts";
+import type { Account, CallStory, FoundKey, OpenCall, Order, Transfer } from "../contract.ts";
+import { openPause, openRevoke } from "../key-changes.ts";
 import { withoutSecret } from "../secret.ts";
-import { get, hasCommand } from "../session.ts";
+import { section, smallButton } from "../section.ts";
+import { get, hasCommand, may } from "../session.ts";
 import { t } from "../text.ts";
 
 const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
@@ -33,7 +35,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
       text === "" ? `${BASE}/search` : `?${new URLSearchParams({ q: text })}`,
     );
     if (text === "") return fill(results);
-    await loadInto(results, signal, async () => found(text));
+    await loadInto(results, signal, async () => found(text, find));
   };
   const form = el("form", { class: "card", role: "search" }, query.element);
   form.addEventListener("submit", (event) => {
@@ -45,10 +47,12 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   if (asked !== "") await find();
 }
 
-async function found(text: string): Promise<HTMLElement[]> {
+async function found(text: string, again: () => Promise<void>): Promise<HTMLElement[]> {
   const isCode = CODE.test(text) && hasCommand("order show");
-  const [accounts, call, transfers, order] = await Promise.all([
+  const isKey = ID.test(text) || text.startsWith("tg-");
+  const [accounts, keys, call, transfers, order] = await Promise.all([
     get<Account[]>("/accounts", { query: text, limit: FOUND_MAX }),
+    isKey ? get<FoundKey[]>("/keys", { query: text }) : [],
     ID.test(text) ? get<CallStory | OpenCall>(`/calls/${text}`).catch(() => undefined) : undefined,
     hasCommand("transfer list") && !text.includes("@")
       ? get<Transfer[]>("/transfers", { query: text, limit: FOUND_MAX })
@@ -61,6 +65,7 @@ async function found(text: string): Promise<HTMLElement[]> {
         t("nav.customers"),
         accounts.map(({ id, email }) => [`/customers/${id}`, email, id]),
       ),
+    keys.length > 0 && foundKeys(keys, text, again),
     call &&
       hits(t("nav.calls"), [
         [
@@ -90,6 +95,40 @@ async function found(text: string): Promise<HTMLElement[]> {
   const none = el("p", { class: "empty" }, t("search.none"));
   const command = commandLine(commandText("account find", { query: text }));
   return [...(parts.length > 0 ? parts : [card(null, none)]), command];
+}
+
+/** Keys with what ends their use: one that has leaked is revoked here. */
+function foundKeys(keys: readonly FoundKey[], query: string, done: () => Promise<void>) {
+  return section({
+    title: t("account.keys"),
+    rows: keys,
+    columns: [
+      {
+        title: t("key.name"),
+        cell: ({ name, prefix }) => [name, " ", el("code", {}, `${prefix}…`)],
+      },
+      {
+        title: t("money.owner"),
+        cell: ({ account_id, email }) =>
+          el("a", { href: `${BASE}/customers/${account_id}` }, email ?? account_id),
+      },
+      { title: t("key.id"), cell: ({ id }) => el("a", { href: `${BASE}/calls?key=${id}` }, id) },
+      { title: t("customers.state"), cell: ({ status }) => t(`state.${status}`) },
+      {
+        title: t("actions"),
+        cell: (key) =>
+          key.status === "active" &&
+          may("support") && [
+            smallButton(t("key.pause"), key.name, () => openPause(key, done)),
+            " ",
+            smallButton(t("key.revoke"), key.name, () => openRevoke(key, done), "danger"),
+          ],
+      },
+    ],
+    none: "",
+    file: "keys",
+    command: commandText("key find", { query }),
+  });
 }
 
 function nameOf(call: CallStory | OpenCall): string {

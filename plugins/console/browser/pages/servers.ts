@@ -5,11 +5,14 @@ import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import type { Maintenance, Server, System } from "../contract.ts";
+import type { Backup, Maintenance, Server, System } from "../contract.ts";
 import { section } from "../section.ts";
 import { get, hasCommand, may, readiness } from "../session.ts";
 import { pairs } from "../table.ts";
 import { t } from "../text.ts";
+
+/** The script of the guide to operating makes one each hour. */
+const BACKUP_SECONDS_MAX = 3 * 3_600;
 
 /** The processes and their stores, maintenance, and this process with its config and secrets. */
 export async function render({ root, signal }: PageContext): Promise<void> {
@@ -20,10 +23,11 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 }
 
 async function read(done: () => Promise<void>): Promise<Child[]> {
-  const [ready, servers, system, maintenance] = await Promise.all([
+  const [ready, servers, system, backups, maintenance] = await Promise.all([
     readiness(),
     hasCommand("servers") ? get<Server[]>("/servers") : undefined,
     hasCommand("system") ? get<System>("/system") : undefined,
+    hasCommand("backups") ? get<Backup[]>("/backups") : undefined,
     hasCommand("maintenance") ? get<Maintenance>("/maintenance") : undefined,
   ]);
   return [
@@ -38,6 +42,19 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
         notice(breaks ? "bad" : "info", `${store}, ${setting}: ${advice}`),
       ),
     ),
+    backups &&
+      section({
+        title: t("backups"),
+        above: backups[0] && backupState(backups[0]),
+        rows: backups,
+        columns: [
+          { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
+          { title: "MB", isNumber: true, cell: ({ bytes }) => number(bytes / 1e6, 2) },
+        ],
+        none: notice("info", t("backups.none")),
+        file: "backups",
+        command: commandText("backups"),
+      }),
     servers &&
       section({
         title: t("system.processes"),
@@ -56,6 +73,11 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
       }),
     system && systemParts(system),
   ];
+}
+
+function backupState({ at, age_seconds }: Backup): HTMLElement {
+  const kind = age_seconds > BACKUP_SECONDS_MAX ? "bad" : "good";
+  return notice(kind, t("backups.last", { time: ago(at) }));
 }
 
 function systemParts({ process, gauges, secrets, config }: System): Child[] {
