@@ -8,7 +8,7 @@ import { dayOf } from "../../../core/process/vietnam-day.ts";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
 import { notify, transfer } from "../../plugins/topup/topups.ts";
-import { admin, admin, createCustomer } from "../../support/admin.ts";
+import { admin, createCustomer } from "../../support/admin.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { createOperator } from "../../support/operators.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
@@ -31,6 +31,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   let stage: Stage;
   let accountId: string;
   let callId: string;
+  let refusedId: string;
   let transferId: string;
   let orderCode: string;
   let messageId: string;
@@ -68,7 +69,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     for (let n = 0; n < 12; n++) await ask({});
     await ask({ status: 500 });
     await ask({ status: 422 });
-    await ask({}, { max_tokens: -1 });
+    const refused = await ask({}, { max_tokens: -1 });
+    refusedId = refused.headers.get("x-request-id") ?? "";
     await announce("first");
     await until("a mail is given up", async () => {
       [messageId = ""] = (await messages("failed")).map(({ id }) => id);
@@ -114,6 +116,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     `/customers/${accountId}`,
     "/calls",
     `/calls/${callId}`,
+    `/calls/${refusedId}`,
     `/search?q=${encodeURIComponent(EMAIL)}`,
     "/money",
     `/money/${transferId}`,
@@ -450,27 +453,20 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     async (t) => {
       const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
       const { page } = visitor;
-      const made = await admin(stage.gateway, "POST", `/accounts/${accountId}/keys`, { name: "x" });
-      const refused = await fetch(`${stage.url}/v1/chat/completions`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${made.body["key"]}`,
-          "content-type": "application/json",
-        },
-        body: JSON.stringify({ model: "no-such-model", messages: [] }),
-      });
-      const id = refused.headers.get("x-request-id") ?? "";
       await until("the refusal is counted", async () => {
-        return (await admin(stage.gateway, "GET", `/calls/${id}`)).status === 200;
+        return (await admin(stage.gateway, "GET", `/calls/${refusedId}`)).status === 200;
       });
-      await signIn(visitor, `/calls/${id}`);
+      await signIn(visitor, `/calls/${refusedId}`);
       await page.getByRole("heading", { name: "The gateway refused the call." }).waitFor();
-      const { cause } = (await admin(stage.gateway, "GET", `/calls/${id}`)).body;
+      const { cause } = (await admin(stage.gateway, "GET", `/calls/${refusedId}`)).body;
       await page
         .locator("dd code", { hasText: String(cause) })
         .first()
         .waitFor();
-      t.match(await page.locator(".cli code").textContent(), new RegExp(`call show --call ${id}`));
+      t.match(
+        await page.locator(".cli code").textContent(),
+        new RegExp(`call show --call ${refusedId}`),
+      );
       await open(page, `/calls/${callId}`);
       await page.locator("main dt", { hasText: "Held for it" }).waitFor();
     },
