@@ -68,7 +68,11 @@ function parts(statement: Statement): Child[] {
               .filter((text) => text !== null && text !== "")
               .join(" · "),
         },
-        { title: t("report.calls"), isNumber: true, cell: ({ calls }) => number(calls ?? 0) },
+        {
+          title: t("report.calls"),
+          isNumber: true,
+          cell: ({ calls }) => (calls === null ? "" : number(calls)),
+        },
         { title: t("amount"), isNumber: true, cell: ({ amount_vnd }) => exactVnd(amount_vnd) },
         {
           title: t("movement.after"),

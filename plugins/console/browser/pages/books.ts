@@ -60,7 +60,8 @@ function proof(signal: AbortSignal): HTMLElement {
   run.addEventListener("click", () => void prove());
   if (hasCommand("system")) {
     void get<System>("/system").then(
-      (system) => fill(last, taskList(booksTasks(system))),
+      (system) =>
+        fill(last, taskList(booksTasks(system).map(({ kind, text }) => ({ kind, text })))),
       () => {},
     );
   }

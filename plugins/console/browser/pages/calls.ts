@@ -77,6 +77,7 @@ async function story(root: HTMLElement, id: string, signal: AbortSignal): Promis
     loadInto(place, signal, async () => {
       const call = await get<CallStory | OpenCall>(`/calls/${encodeURIComponent(id)}`);
       const command = commandLine(commandText("call show", { call: id }));
+      refund.hidden = !("is_equal" in call);
       if (!("is_equal" in call)) return [openCall(call), command];
       refund.disabled = call.state !== "recorded" || call.cost_vnd === "0";
       return [
