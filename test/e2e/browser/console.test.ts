@@ -618,6 +618,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
     const { page } = visitor;
     await signIn(visitor, `/search?q=${orderCode.toLowerCase()}`);
+    t.match(await page.locator(".cli code").textContent(), `order show --code ${orderCode}`);
     await page.getByRole("link", { name: `${orderCode} · 0 đ / 500,000 đ` }).click();
     await page.getByRole("heading", { name: EMAIL }).waitFor();
     t.match(page.url(), accountId);

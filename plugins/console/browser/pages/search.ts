@@ -93,8 +93,20 @@ async function found(text: string, again: () => Promise<void>): Promise<HTMLElem
       ),
   ].filter((part) => part instanceof HTMLElement);
   const none = el("p", { class: "empty" }, t("search.none"));
-  const command = commandLine(commandText("account find", { query: text }));
+  const command = commandLine(commandOf(text, order, call, transfers.length));
   return [...(parts.length > 0 ? parts : [card(null, none)]), command];
+}
+
+/** The command that shows what was found first. */
+function commandOf(
+  text: string,
+  order: Order | undefined,
+  call: CallStory | OpenCall | undefined,
+  transfers: number,
+): string {
+  if (order) return commandText("order show", { code: order.code });
+  if (call) return commandText("call show", { call: call.call_id });
+  return commandText(transfers > 0 ? "transfer list" : "account find", { query: text });
 }
 
 /** Keys with what ends their use: one that has leaked is revoked here. */
