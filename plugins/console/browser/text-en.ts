@@ -257,7 +257,7 @@ export const text = {
   "transfer.ignore": "Ignore",
   "transfer.ignore.about": "It is credited to no one, and waits no longer.",
   "transfer.returned": "Sent back",
-  "transfer.return": "Sent back",
+  "transfer.return": "Mark as sent back",
   "transfer.return.about":
     "First send it back at the bank: this only notes it, for good. It can be credited to no one any more.",
   "audit.transfers.return": "Transfer sent back",

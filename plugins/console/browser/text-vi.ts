@@ -256,7 +256,7 @@ export const text: Dictionary = {
   "transfer.ignore": "Bỏ qua",
   "transfer.ignore.about": "Không cộng cho ai, và không chờ nữa.",
   "transfer.returned": "Đã chuyển trả",
-  "transfer.return": "Đã chuyển trả",
+  "transfer.return": "Ghi nhận đã trả",
   "transfer.return.about":
     "Hãy chuyển trả ở ngân hàng trước: đây chỉ là ghi nhận, không đổi lại được. Sau đó không cộng cho ai được nữa.",
   "audit.transfers.return": "Giao dịch đã chuyển trả",
