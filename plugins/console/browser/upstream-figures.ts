@@ -86,6 +86,15 @@ export function upstreamFigures(name: string, all: UpstreamFigures): Child {
   ];
 }
 
+/** Returns the figures of an upstream for a spreadsheet, whose columns are those of the first upstream, busy or not. */
+export function csvFigures(name: string, { rows }: UpstreamFigures): UpstreamRow {
+  const idle = {
+    ...{ upstream: name, served: 0, failed: 0, uptime_percent: null },
+    ...{ first_byte_p50_ms: null, first_byte_p99_ms: null, failures_by_cause: {} },
+  };
+  return rows.find(({ upstream }) => upstream === name) ?? idle;
+}
+
 /** The models that may be sent to an upstream, folded; it stays open while the page is read again. */
 export function upstreamRoutes({ name, routes }: Upstream): Child {
   const id = `routes-${name}`;
@@ -121,5 +130,7 @@ export function uptimeText({ uptime_percent }: UpstreamRow): string {
 
 export function firstByteText({ first_byte_p50_ms, first_byte_p99_ms }: UpstreamRow): string {
   if (first_byte_p50_ms === null || first_byte_p99_ms === null) return "–";
-  return `${seconds(first_byte_p50_ms)} / ${seconds(first_byte_p99_ms)}`;
+  // A number stays on the line of its unit.
+  const whole = (ms: number) => seconds(ms).replace(" ", "\u00a0");
+  return `${whole(first_byte_p50_ms)} / ${whole(first_byte_p99_ms)}`;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import t from "tap";
@@ -517,7 +517,12 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
       .first()
       .waitFor();
     await card.getByText(/http_500 1/).waitFor();
-    await card.getByText(/^\d+ ms \/ \d+ ms$/).waitFor();
+    await card.getByText(/^[\d.]+\sm?s \/ [\d.,]+\sm?s$/).waitFor();
+    const [upstreams] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "CSV" }).click(),
+    ]);
+    t.match(readFileSync(await upstreams.path(), "utf8"), /uptime_percent.*\r\nanthropic,/);
     await page.getByRole("link", { name: "Last 24 hours" }).click();
     await page.waitForURL(/period=day/);
     await settled(page);

@@ -14,6 +14,7 @@ import { type Column, table } from "../table.ts";
 import { t } from "../text.ts";
 import { periodOf } from "../time-bars.ts";
 import {
+  csvFigures,
   readFigures,
   type UpstreamFigures,
   upstreamFigures,
@@ -44,7 +45,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
           "upstreams",
           latest.map(({ breakers: _, keys: __, routes: ___, ...row }) => ({
             ...row,
-            ...known?.rows.find(({ upstream }) => upstream === row.name),
+            ...(known && csvFigures(row.name, known)),
           })),
         ),
     },
