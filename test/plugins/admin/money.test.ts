@@ -100,6 +100,7 @@ t.test("admin API: money", async (t) => {
     t.strictSame(others, []);
     const { call_id, at, latency_ms, first_byte_ms, catalogue_version, ...rest } = record ?? {};
     t.match(String(catalogue_version), /^[0-9a-f]{8}$/);
+    t.ok(Number(record?.["held_vnd"]) >= 0.36);
     t.match(String(call_id), /^[0-9a-f-]{36}$/);
     t.ok(Math.abs(Date.parse(String(at)) - Date.now()) < 60_000);
     t.ok(Number(first_byte_ms) <= Number(latency_ms));
@@ -131,6 +132,7 @@ t.test("admin API: money", async (t) => {
       fees_vnd: "0",
       purses: null,
       provider_cost_vnd: null,
+      held_vnd: record?.["held_vnd"],
     });
   });
 
