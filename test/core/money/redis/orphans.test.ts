@@ -6,6 +6,7 @@ import { callIdOf, posting } from "../../../support/posting.ts";
 import { startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
 import { connectedClient, endLeases, startStore, type TestStore } from "./store.ts";
+import { World } from "./world.ts";
 
 /** `BACKLOG=1000000` for the full test, which takes minutes. */
 const BACKLOG = Number(process.env["BACKLOG"] ?? 10_000);
@@ -93,6 +94,35 @@ t.test("an outbox that cannot be read delays no other, and is logged", async (t)
   t.strictSame((await next.store.read(10, 0)).map(callIdOf).sort(), ["c1", "c2"]);
   client.disconnect();
   await next.dispose();
+  await server.stop();
+});
+
+t.test("the outbox of a dead gateway is taken from one that does not commit it", async (t) => {
+  const server = await startRedisServer();
+  const world = new World({ servers: server.url });
+  // Looks first for the dead one, and does not reach the ledger.
+  const cutOff = await world.addGateway({ times: { leaseMs: 1_000 } });
+  const healthy = await world.addGateway({ times: { leaseMs: 4_000 } });
+  const dead = await world.addGateway();
+  await world.addAccount("A", 100_000n);
+  const posts = async ({ store }: TestStore) => (await world.call(store, "A")) === "posted";
+  await until("calls are served", () => posts(healthy));
+  world.pause(cutOff.store);
+  world.pause(dead.store);
+  await until("the last call is posted", () => posts(dead));
+  const callId = [...world.posted.keys()].at(-1) ?? "";
+  await world.kill(dead);
+  const client = await connectedClient(server.url);
+  const claimer = async () => {
+    const [orphans = ""] = (await client.call("KEYS", "*:orphans")) as string[];
+    return orphans && ((await client.call("HVALS", orphans)) as string[])[0];
+  };
+  await until("it is claimed", async () => Boolean(await claimer()));
+  const first = await claimer();
+  await until("the other commits it", () => world.ledger.charges.has(callId));
+  t.not(await claimer(), first);
+  client.disconnect();
+  await world.dispose();
   await server.stop();
 });
 
