@@ -13,7 +13,7 @@ import { freePort } from "./free-port.ts";
 import { type ConfigChanges, testConfig, writeConfig } from "./gateway-config.ts";
 import { copyEmptyLedger } from "./ledger-template.ts";
 import { migratedDatabase, type TestPostgres } from "./postgres.ts";
-import { startTestSimulator, type TestSimulator } from "./simulator.ts";
+import { sharedSimulator, type TestSimulator } from "./simulator.ts";
 import { shortLivedFlags } from "./v8-flags.ts";
 import { Watchdog } from "./watchdog.ts";
 import "./patient-fetch.ts";
@@ -26,7 +26,7 @@ const START_ATTEMPTS = 3;
 const CONFIG_FILE = "gateway.yaml";
 
 export interface GatewayOptions extends ConfigChanges {
-  /** A provider to share with other gateways. Default: its own. */
+  /** Its provider. Default: the one of this process. */
   readonly simulator?: TestSimulator;
   /** Data folder, to start a second gateway on the data of a first. Default: a new one. */
   readonly data?: string;
@@ -77,7 +77,7 @@ export interface TestGateway {
   configure(changes: ConfigChanges): void;
   /** Sends a signal to the running process. */
   signal(signal: NodeJS.Signals): void;
-  /** Kills the gateway, stops its own simulator, and deletes its folder and database. */
+  /** Kills the gateway, gives the shared simulator back, and deletes its folder and database. */
   close(): Promise<void>;
 }
 
@@ -86,7 +86,7 @@ export interface TestGateway {
  * returns 200. The process ends and its folder is deleted even if the test is killed.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
-  const simulator = options.simulator ?? (await startTestSimulator());
+  const simulator = options.simulator ?? (await sharedSimulator());
   for (let attempt = 1; ; attempt++) {
     const database = ledgerGiven(options) ? undefined : await migratedDatabase();
     const gateway = new GatewayProcess(options, simulator, await freePort(), database);

@@ -37,14 +37,15 @@ export interface PostgresServer {
 }
 
 interface ServerOptions {
-  readonly connectionsMax?: number;
+  /** As `name=value`. */
+  readonly settings?: readonly string[];
   /** Default: the build of the embedded ledger. */
   readonly build?: PostgresBuild;
 }
 
 /** Starts a server on a free port. It ends and its folder is deleted even if its owner is killed. */
 export async function startPostgresServer({
-  connectionsMax = 100,
+  settings = [],
   build: given,
 }: ServerOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-postgres-"));
@@ -56,8 +57,7 @@ export async function startPostgresServer({
   await ended(runProgram(build, "initdb", ["-D", data, ...files], { user }));
   const port = await freePort();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  const settings = ["listen_addresses=127.0.0.1", `max_connections=${connectionsMax}`];
-  const args = ["-D", data, "-p", String(port), "-k", folder];
+  const args = ["-D", data, "-p", String(port), "-k", folder, "-c", "listen_addresses=127.0.0.1"];
   args.push(...settings.flatMap((one) => ["-c", one]));
   const start = async () => {
     const deadline = performance.now() + READY_TIMEOUT_MS;

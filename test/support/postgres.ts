@@ -5,8 +5,14 @@ import { recordedLog } from "./log.ts";
 import { migrateAll } from "./migrations.ts";
 import { startPostgresServer } from "./postgres-server.ts";
 
-/** A few test files side by side, each with a few gateways of ten connections. */
-const CONNECTIONS_MAX = 400;
+/**
+ * A few test files side by side, each with a few gateways of ten connections. Hundreds of databases that live for
+ * seconds need neither vacuum nor checkpoints on time, nor a log for replicas.
+ */
+const RUN_SETTINGS = [
+  ...["max_connections=400", "autovacuum=off", "checkpoint_timeout=1d", "max_wal_size=4GB"],
+  ...["wal_level=minimal", "max_wal_senders=0"],
+];
 const SERVER = "DATABASE_URL";
 /** Environment variable of a run's test files: the name of a database that has all migrations. */
 const TEMPLATE = "TOLLGATE_TEST_TEMPLATE";
@@ -44,7 +50,7 @@ export async function startRunPostgres(): Promise<{
   stop(): Promise<void>;
 }> {
   const given = process.env[SERVER];
-  const own = given ? undefined : await startPostgresServer({ connectionsMax: CONNECTIONS_MAX });
+  const own = given ? undefined : await startPostgresServer({ settings: RUN_SETTINGS });
   const server = given ?? own?.url ?? "";
   const template = await createDatabase(server);
   await migrateFor(template.url);

@@ -157,7 +157,7 @@ t.test("a Redis replies", async (t) => {
 });
 
 t.test("the connections to Postgres", async (t) => {
-  const server = await startPostgresServer({ connectionsMax: 20 });
+  const server = await startPostgresServer({ settings: ["max_connections=20"] });
   t.teardown(() => server.stop());
   const ledger = server.url;
   const allowed = 17;
