@@ -3,9 +3,14 @@ import { delimiter, join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
 import { foundOrInstalled } from "./debian-package.ts";
 
-const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+/** The shell is Chromium without windows: the same engine, at a quarter of the processor time a page. */
+const SHELL = "chromium-headless-shell";
+const NAMES = [
+  SHELL,
+  ...["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"],
+];
 const ADVICE =
-  "The tests need Chromium: set CHROMIUM_PATH to one, or install it (Debian: apt install chromium; " +
+  `The tests need Chromium: set CHROMIUM_PATH to one, or install it (Debian: apt install ${SHELL}; ` +
   "macOS: brew install --cask chromium).";
 
 /**
@@ -17,7 +22,7 @@ export async function startBrowser(): Promise<Browser> {
   const isRoot = process.getuid?.() === 0;
   const given = process.env["CHROMIUM_PATH"];
   return chromium.launch({
-    executablePath: given ?? (await foundOrInstalled(findChromium, "chromium", ADVICE)),
+    executablePath: given ?? (await foundOrInstalled(findChromium, SHELL, ADVICE)),
     args: ["--disable-dev-shm-usage", ...(isRoot ? ["--no-sandbox"] : [])],
   });
 }

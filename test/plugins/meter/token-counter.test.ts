@@ -136,7 +136,6 @@ t.test("the thread that counts tokens", async (t) => {
     t.match(count, { kind: "invalid", problem: /too many values/ });
   });
 
-
   t.test("does not block the event loop while ten megabytes are counted", async (t) => {
     const content = "The toll road was older than the town. ".repeat(270_000);
     const body = Buffer.from(JSON.stringify({ messages: [{ role: "user", content }] }));
