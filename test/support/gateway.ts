@@ -8,6 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parse } from "yaml";
 import { type JsonObject, objectOf } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
+import { BUNDLED_MAIN } from "./bundled-main.ts";
 import { tailOf } from "./file-tail.ts";
 import { freePort } from "./free-port.ts";
 import { type ConfigChanges, testConfig, writeConfig } from "./gateway-config.ts";
@@ -82,8 +83,8 @@ export interface TestGateway {
 }
 
 /**
- * Starts the built gateway (`dist/core/main.js`) as an operator would and resolves when `/readyz`
- * returns 200. The process ends and its folder is deleted even if the test is killed.
+ * Starts the built gateway as an operator would and resolves when `/readyz` returns 200: `dist/core/main.js`, in a plain
+ * run the same in fewer files. The process ends and its folder is deleted even if the test is killed.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const simulator = options.simulator ?? (await sharedSimulator());
@@ -187,6 +188,11 @@ class GatewayProcess implements TestGateway {
     writeConfig(this.configFile, this.config);
   }
 
+  private get program(): string {
+    const bundled = this.root === packageRoot ? process.env[BUNDLED_MAIN] : undefined;
+    return bundled ?? join(this.root, "dist", "core", "main.js");
+  }
+
   async start(): Promise<void> {
     if (this.child && isRunning(this.child)) throw new Error("the gateway is already running");
     if (this.ledger === "embedded" && !this.options.firstStart) await copyEmptyLedger(this.data);
@@ -195,12 +201,7 @@ class GatewayProcess implements TestGateway {
     const stdout = openSync(this.options.stdout ?? this.logFile, "a");
     const child = spawn(
       this.options.node ?? process.execPath,
-      [
-        ...(this.options.node ? [] : shortLivedFlags()),
-        join(this.root, "dist", "core", "main.js"),
-        "--config",
-        this.configFile,
-      ],
+      [...(this.options.node ? [] : shortLivedFlags()), this.program, "--config", this.configFile],
       {
         cwd: this.folder,
         stdio: ["ignore", stdout, log],
