@@ -53,8 +53,9 @@ async function main(): Promise<void> {
   const postgres = await startRunPostgres();
   const env = { ...process.env, ...postgres.env, TAP_TIMEOUT: String(FILE_TIMEOUT_MS / 1000) };
   if (isThorough) Object.assign(env, { TOLLGATE_THOROUGH: "1" });
-  // A thorough run starts gateways as they are shipped, and V8 counts them as they were built.
-  else if (!isMeasured) Object.assign(env, { [BUNDLED_MAIN]: await bundledMain() });
+  // Other runs start gateways as they are shipped: thorough ones, and those of a few files.
+  else if (!isMeasured && parts.length === 0)
+    Object.assign(env, { [BUNDLED_MAIN]: await bundledMain() });
   if (isMeasured) Object.assign(env, { NODE_V8_COVERAGE: emptyCoverageFolder() });
   const finished = await runAll(processes, env);
   await postgres.stop();
