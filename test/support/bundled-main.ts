@@ -8,10 +8,10 @@ export const BUNDLED_MAIN = "TOLLGATE_TEST_MAIN";
 
 const built = join(packageRoot, "dist");
 const bundle = join(packageRoot, ".tap", "bundle");
-/** Finds plugins and their contract beside itself; all other modules find their files where they were built. */
+/** Finds plugins and their contract beside itself; all other modules find their files beside the ones that were built. */
 const FINDS_BESIDE_ITSELF = join(built, "core", "config", "plugin-files.js");
 
-/** The packages that a start loads, and that need no file of their own at a place of their own. */
+/** The packages that a start loads, and that look for no files of their own. */
 const LOADED_AT_START = new Set([
   ...["cookie", "eventsource-parser", "ipaddr.js", "lru-cache", "multipasta"],
   ...["postgres", "prom-client", "undici", "valibot"],
