@@ -11,10 +11,13 @@ const FULL = {
   reason:
     "Redis is full (maxmemory): it has room again once posted calls are committed; if it stays full, raise maxmemory",
 };
-const JOINING = { cause: "joining", reason: "waiting for other gateways to join" };
+const JOINING = {
+  cause: "joining",
+  reason: "this gateway has not entered the epoch of Redis: it first commits its earlier posts",
+};
 const UNCOMMITTED = {
   cause: "uncommitted_posts",
-  reason: "waiting until the posts of dead gateways are committed",
+  reason: "waiting until other gateways have entered this epoch of Redis, and earlier posts are committed",
 };
 
 /** Returns why some buckets take no hold: the reason of the one that is the farthest from ready. */

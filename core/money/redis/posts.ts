@@ -57,7 +57,11 @@ function sendable(entry: StoredEntry): Sendable {
   return { ...callOf(entry), costMicroVnd: costOf(entry), debit };
 }
 
-/** Posts finished calls: to Redis, or to the spool on the disk until Redis takes them. */
+/**
+ * Posts finished calls: to Redis, or to the spool on the disk until Redis takes them. A post without a reply is unsent in
+ * the outbox; `Resender` sends it again each round, after a minute or in another epoch only if the ledger lacks it. A debit
+ * without a reply stays in memory, and ends with its epoch.
+ */
 export class Posts {
   private readonly options: PostsOptions;
   private readonly resender: Resender;

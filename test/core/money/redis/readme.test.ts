@@ -19,9 +19,12 @@ function found(pattern: RegExp): string[] {
 t.test("the page on Redis lists every key of a bucket", async (t) => {
   const keys = new BucketKeys("tollgate", 7);
   const inEpoch = Object.values(keys.under("<e>", "<p>"));
-  const named = [keys.epoch, keys.revoked("<key>"), keys.call("<call>"), ...inEpoch].map((key) =>
-    key.slice(keys.base.length),
+  const fields = Object.values({ ...keys }).filter(
+    (key): key is string => typeof key === "string" && key.startsWith(keys.base),
   );
+  const named = [...fields, keys.revoked("<key>"), keys.call("<call>"), ...inEpoch]
+    .map((key) => key.slice(keys.base.length))
+    .filter((name) => name !== "");
   const inScripts = [
     ...found(/\bkey\('(\w+)'/g).map((name) => `<e>:${name}`),
     ...found(/base \.\. '(\w+)'/g),
