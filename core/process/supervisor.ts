@@ -170,5 +170,7 @@ export function isWorker(): boolean {
 
 /** Calls `callback` once the supervisor of this worker has died. */
 export function whenOrphaned(callback: () => void): void {
-  process.once("disconnect", callback);
+  if (process.connected) process.once("disconnect", callback);
+  // It died while this worker started.
+  else callback();
 }

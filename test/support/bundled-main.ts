@@ -51,7 +51,9 @@ export async function bundledMain(): Promise<string> {
     plugins: [
       {
         name: "place of a module",
-        setup({ onLoad }) {
+        setup({ onLoad, onResolve }) {
+          // A module that is imported later has no names if it is CommonJS.
+          onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, external: true }));
           onLoad({ filter: /[\\/]dist[\\/](core|plugins)[\\/].*\.js$/ }, ({ path }) => {
             const place = path === FINDS_BESIDE_ITSELF ? join(bundle, relative(built, path)) : path;
             const url = JSON.stringify(pathToFileURL(place).href);

@@ -41,7 +41,7 @@ export interface GatewayOptions extends ConfigChanges {
   readonly env?: Readonly<Record<string, string>>;
   /** File for its stdout. Default: that of `logs`. */
   readonly stdout?: string;
-  /** Folder of the package to run. Default: the repository. */
+  /** Folder of the package to run as it was built. Default: this one, in a plain run as fewer files. */
   readonly root?: string;
   /** The Node to run it with. Default: the one that runs the tests. */
   readonly node?: string;
@@ -132,7 +132,7 @@ class GatewayProcess implements TestGateway {
   private config: JsonObject = {};
   private readonly watchdog = new Watchdog(this.folder);
   private child: ChildProcess | undefined;
-  private root: string;
+  private root: string | undefined;
 
   constructor(
     options: GatewayOptions,
@@ -141,7 +141,7 @@ class GatewayProcess implements TestGateway {
     database: TestPostgres | undefined,
   ) {
     this.options = options;
-    this.root = options.root ?? packageRoot;
+    this.root = options.root;
     this.simulator = simulator;
     this.port = port;
     this.database = database;
@@ -189,8 +189,8 @@ class GatewayProcess implements TestGateway {
   }
 
   private get program(): string {
-    const bundled = this.root === packageRoot ? process.env[BUNDLED_MAIN] : undefined;
-    return bundled ?? join(this.root, "dist", "core", "main.js");
+    const bundled = this.root === undefined ? process.env[BUNDLED_MAIN] : undefined;
+    return bundled ?? join(this.root ?? packageRoot, "dist", "core", "main.js");
   }
 
   async start(): Promise<void> {

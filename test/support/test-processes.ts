@@ -67,15 +67,20 @@ const ALONE = [
   ...["core/money/ledger-kills", "core/money/redis/orphans", "core/redis/client"],
   ...["e2e/http-silence", "e2e/retention", "e2e/wallet.test"],
 ];
-/** Files that only a thorough run has: they take long, and other files find the same faults sooner. */
+/**
+ * Files that only a thorough run has: they take long, or kill at every step, and other files find the same faults sooner.
+ */
 const THOROUGH = [
   ...["attack/", "bench/load-command", "chaos/backup-drill", "chaos/chaos", "chaos/detection"],
   ...["chaos/failpoints", "chaos/key-budget", "chaos/outage-", "chaos/rolling-upgrade"],
   ...["chaos/two-gateways", "deploy/rolling-restarts"],
-  ...["world/focused", "world/many-gateways", "world/plants/"],
-  ...["deploy/handbook", "deploy/image", "deploy/newer-node"],
-  ...["core/plugin/outside", "e2e/browser/look", "e2e/browser/states", "e2e/fuzz", "e2e/retention"],
-  ...["e2e/slow-readers", "plugins/servers/servers", "plugins/topup/crashes"],
+  ...["world/focused", "world/many-gateways", "world/plants/", "world/redis/scripts"],
+  ...["deploy/handbook", "deploy/image", "deploy/newer-node", "deploy/nginx"],
+  ...["core/money/ledger-kills", "core/plugin/outside", "core/plugin/package"],
+  ...["e2e/browser/look", "e2e/browser/states", "e2e/fuzz", "e2e/handover", "e2e/lifecycle"],
+  ...["e2e/one-ledger", "e2e/retention", "e2e/slow-readers"],
+  ...["plugins/admin/archive-killed", "plugins/operators/crash", "plugins/servers/servers"],
+  ...["plugins/topup/crashes", "plugins/vouchers/crashes"],
 ];
 /** Files that run only by name, on a quiet machine: they measure times under load. */
 const BY_NAME = ["trouble/outage"];
