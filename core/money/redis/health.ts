@@ -17,7 +17,8 @@ const JOINING = {
 };
 const UNCOMMITTED = {
   cause: "uncommitted_posts",
-  reason: "waiting until other gateways have entered this epoch of Redis, and earlier posts are committed",
+  reason:
+    "waiting until other gateways have entered this epoch of Redis, and earlier posts are committed",
 };
 
 /** Returns why some buckets take no hold: the reason of the one that is the farthest from ready. */
