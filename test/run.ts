@@ -13,7 +13,7 @@ import { type TestProcess, testFolder, testProcesses } from "./support/test-proc
 import { shortLivedFlags } from "./support/v8-flags.ts";
 
 /** A file that hangs counts as a failure; it does not block the run. */
-const FILE_TIMEOUT_MS = 900_000;
+const FILE_TIMEOUT_MS = 1_800_000;
 /** Four times the cores of a small machine: tests spend most of their time waiting. */
 const PROCESSES_AT_ONCE = 8;
 const BUSIEST_SHOWN = 40;

@@ -1,6 +1,7 @@
+import assert from "node:assert/strict";
 import t from "tap";
 import { formatVnd } from "../../core/catalogue/amount.ts";
-import { admin, createCustomer } from "../support/admin.ts";
+import { admin, type Customer, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
 import { callOnce, knownCustomer } from "../support/outage.ts";
 import { closeKeptConnections } from "../support/patient-fetch.ts";
@@ -80,16 +81,21 @@ t.test("two gateway processes on one Redis and one Postgres", async (t) => {
         { input_tokens: 1_000, output_tokens: LONG_TOKENS },
         { model: MESSAGES_MODEL, stream: true, max_tokens: LONG_TOKENS },
       );
-      const stream = async (turn: number, creditVnd: number) => {
-        const { key, accountId } = await createCustomer(gatewayOf(turn), { creditVnd });
+      const credits = [LONG_COST_VND / 2, ...Array.from({ length: 8 }, () => 1_000)];
+      const customers = await Promise.all(
+        credits.map((creditVnd, at) => createCustomer(gatewayOf(at), { creditVnd })),
+      );
+      await closeKeptConnections();
+      const stream = async ({ key, accountId }: Customer, turn: number) => {
+        const creditVnd = credits[turn] ?? 0;
         const response = await ask(gatewayOf(turn).url, key, "/v1/messages", body);
         const text = await response.text();
         await noCallsInFlight(gatewayOf(turn));
         const spentMicroVnd = await spent(gatewayOf(turn + 1), accountId, String(creditVnd));
         return { isWhole: text.includes("message_stop"), text, spentMicroVnd };
       };
-      const whole = Array.from({ length: 8 }, (_, turn) => stream(turn, 1_000));
-      const [short, ...served] = await Promise.all([stream(0, LONG_COST_VND / 2), ...whole]);
+      const [short, ...served] = await Promise.all(customers.map(stream));
+      assert.ok(short);
       for (const { isWhole, spentMicroVnd } of served) {
         t.ok(isWhole);
         t.equal(spentMicroVnd, BigInt(LONG_COST_VND) * 1_000_000n);
