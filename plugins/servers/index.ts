@@ -63,7 +63,7 @@ export default function servers(services: Services): Plugin {
     });
     const others = known.filter(({ isLate }) => isLate);
     late = others.length;
-    [{ at: backedUp } = { at: undefined }] = await readBackups(database, 1);
+    backedUp = (await readBackups(database, 1))[0]?.at;
     await forgetBackups(database);
     for (const other of others) {
       const { host, address: at, differs } = other;

@@ -23,10 +23,9 @@ import { type Order, orderByCode, ordersOf, statusOf } from "./orders.ts";
 import { suggestionsFor } from "./suggestions.ts";
 import {
   assignTransfer,
-  ignoreTransfer,
+  decideTransfer,
   payloadOf,
   releaseTransfer,
-  returnTransfer,
   TRANSFER_STATES,
   type Transfer,
   transferOf,
@@ -220,36 +219,27 @@ export function transferRoutes(
         return done({ ...shown(now ?? transfer), taken_back: correction });
       },
     },
-    {
-      method: "POST",
-      path: "/transfers/:transfer/ignore",
-      right: "money",
-      async handle({ params, body }) {
-        const wanted = readBody(decision, body);
-        if (isRefusal(wanted)) return wanted;
-        const id = params["transfer"] ?? "";
-        await ignoreTransfer(database, id, wanted.reason);
-        const now = await transferOf(database, id);
-        if (!now) return unknown();
-        return now.state === "ignored" ? done(shown(now)) : refusal(now);
-      },
-    },
-    {
-      // Moves no money: an operator has sent it back at the bank.
-      method: "POST",
-      path: "/transfers/:transfer/return",
-      right: "money",
-      async handle({ params, body }) {
-        const wanted = readBody(decision, body);
-        if (isRefusal(wanted)) return wanted;
-        const id = params["transfer"] ?? "";
-        await returnTransfer(database, id, wanted.reason);
-        const now = await transferOf(database, id);
-        if (!now) return unknown();
-        return now.state === "returned" ? done(shown(now)) : refusal(now);
-      },
-    },
+    decisionRoute("/transfers/:transfer/ignore", "ignored"),
+    // Moves no money: an operator has sent it back at the bank.
+    decisionRoute("/transfers/:transfer/return", "returned"),
   ];
+
+  function decisionRoute(path: string, state: "ignored" | "returned"): OperatorRoute {
+    return {
+      method: "POST",
+      path,
+      right: "money",
+      async handle({ params, body }) {
+        const wanted = readBody(decision, body);
+        if (isRefusal(wanted)) return wanted;
+        const id = params["transfer"] ?? "";
+        await decideTransfer(database, id, state, wanted.reason);
+        const now = await transferOf(database, id);
+        if (!now) return unknown();
+        return now.state === state ? done(shown(now)) : refusal(now);
+      },
+    };
+  }
 
   async function ownerOf(account: string | undefined, order: string | undefined) {
     if ((account === undefined) === (order === undefined)) {

@@ -319,21 +319,24 @@ export async function assignTransfer(
   return assigned;
 }
 
-/** Marks a transfer as ignored, unless it is not unmatched. */
-export async function ignoreTransfer(database: Database, id: string, reason: string) {
-  await database.query(
-    `update bank_transfers set state = 'ignored', decided_at = now(), decision = $2
-    where id = $1 and state = 'unmatched'`,
-    [id, reason],
-  );
-}
+/** The transfers that an operator may decide on, by the state that they get. */
+const DECIDED_FROM = {
+  ignored: "state = 'unmatched'",
+  // Sent back to its payer, for good: not if someone has its money.
+  returned: "state in ('unmatched', 'ignored') and incoming",
+} as const;
 
-/** Marks a transfer as sent back to its payer, for good: it is credited to no one. Does nothing if someone has its money. */
-export async function returnTransfer(database: Database, id: string, reason: string) {
+/** Marks a transfer as ignored, or as sent back to its payer. Does nothing if its state does not allow that. */
+export async function decideTransfer(
+  database: Database,
+  id: string,
+  state: keyof typeof DECIDED_FROM,
+  reason: string,
+) {
   await database.query(
-    `update bank_transfers set state = 'returned', decided_at = now(), decision = $2
-    where id = $1 and state in ('unmatched', 'ignored') and incoming`,
-    [id, reason],
+    `update bank_transfers set state = $2, decided_at = now(), decision = $3
+    where id = $1 and ${DECIDED_FROM[state]}`,
+    [id, state, reason],
   );
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { formatVnd } from "../../core/catalogue/amount.ts";
-import { admin, type Customer, createCustomer } from "../support/admin.ts";
+import { admin, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
 import { callOnce, knownCustomer } from "../support/outage.ts";
 import { closeKeptConnections } from "../support/patient-fetch.ts";
@@ -83,11 +83,16 @@ t.test("two gateway processes on one Redis and one Postgres", async (t) => {
       );
       const credits = [LONG_COST_VND / 2, ...Array.from({ length: 8 }, () => 1_000)];
       const customers = await Promise.all(
-        credits.map((creditVnd, at) => createCustomer(gatewayOf(at), { creditVnd })),
+        credits.map(async (creditVnd, at) => ({
+          ...(await createCustomer(gatewayOf(at), { creditVnd })),
+          creditVnd,
+        })),
       );
       await closeKeptConnections();
-      const stream = async ({ key, accountId }: Customer, turn: number) => {
-        const creditVnd = credits[turn] ?? 0;
+      const stream = async (
+        { key, accountId, creditVnd }: (typeof customers)[number],
+        turn: number,
+      ) => {
         const response = await ask(gatewayOf(turn).url, key, "/v1/messages", body);
         const text = await response.text();
         await noCallsInFlight(gatewayOf(turn));

@@ -54,7 +54,9 @@ export async function bundledMain(): Promise<string> {
         setup({ onLoad, onResolve }) {
           // A module that is imported later has no names if it is CommonJS.
           onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, external: true }));
-          onLoad({ filter: /[\\/]dist[\\/](core|plugins)[\\/].*\.js$/ }, ({ path }) => {
+          onLoad({ filter: /\.js$/ }, ({ path }) => {
+            // Packages stay as they are.
+            if (!path.startsWith(built)) return undefined;
             const place = path === FINDS_BESIDE_ITSELF ? join(bundle, relative(built, path)) : path;
             const url = JSON.stringify(pathToFileURL(place).href);
             return {

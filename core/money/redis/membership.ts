@@ -340,7 +340,7 @@ export class Membership {
     }
   }
 
-  /** Claims the orphaned outboxes that no living member has claimed, or none that commits them within a lease. */
+  /** Claims the orphaned outboxes that no living member has claimed, and those that one has claimed for a lease. */
   private async claim(view: View, nowMs: number): Promise<void> {
     for (const [orphan, claimer] of view.orphans) {
       // Perhaps its claimer does not reach the ledger. Two may commit it: the ledger takes each call once.

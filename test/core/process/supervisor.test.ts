@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import t from "tap";
 
 const SUPERVISOR = fileURLToPath(new URL("./supervisor-child.js", import.meta.url));
+const MODULE = new URL("../../../core/process/supervisor.js", import.meta.url).href;
 
 /** A supervisor, the output of its workers, and their process ids in the order of their starts. */
 class Supervisor {
@@ -87,4 +88,17 @@ t.test("workers do not outlive a supervisor that is killed", async (t) => {
   const pids = await supervisor.both("start");
   supervisor.process.kill("SIGKILL");
   t.strictSame(await supervisor.both("orphan"), pids);
+});
+
+t.test("a worker ends if its supervisor died while it started", async (t) => {
+  const program = `
+import { whenOrphaned } from "${MODULE}";
+setInterval(() => process.connected || whenOrphaned(() => process.exit(7)), 10);`;
+  const worker = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  t.teardown(() => worker.kill("SIGKILL"));
+  worker.disconnect();
+  const [code] = await once(worker, "exit");
+  t.equal(code, 7);
 });
