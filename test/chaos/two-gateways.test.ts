@@ -4,7 +4,6 @@ import { formatVnd } from "../../core/catalogue/amount.ts";
 import { admin, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
 import { callOnce, knownCustomer } from "../support/outage.ts";
-import { closeKeptConnections } from "../support/patient-fetch.ts";
 import { type Production, startProduction } from "../support/production.ts";
 import {
   assertReconciled,
@@ -48,8 +47,6 @@ t.test("two gateway processes on one Redis and one Postgres", async (t) => {
           { output_tokens: 20 },
           { model: CALL_MODEL, stream: streamed },
         );
-        // A connection that is kept from the calls before may close just as it is used again.
-        await closeKeptConnections();
         const statuses = await Promise.all(
           Array.from({ length: CALLS }, async (_, turn) => {
             const response = await ask(gatewayOf(turn).url, key, "/v1/chat/completions", body);
@@ -88,7 +85,6 @@ t.test("two gateway processes on one Redis and one Postgres", async (t) => {
           creditVnd,
         })),
       );
-      await closeKeptConnections();
       const stream = async (
         { key, accountId, creditVnd }: (typeof customers)[number],
         turn: number,

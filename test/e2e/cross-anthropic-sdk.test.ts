@@ -6,7 +6,7 @@ import type { Customer } from "../support/admin.ts";
 import { assertBalance, billedCall, customerWith } from "../support/billed.ts";
 import { echoIn } from "../support/echo.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { fetchOnce } from "../support/patient-fetch.ts";
+import "../support/patient-fetch.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { asking, bodies, paths } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -46,7 +46,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
   });
 
   const clientOf = (apiKey: string, more: object = {}) =>
-    new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0, fetch: fetchOnce, ...more });
+    new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0, ...more });
   async function fresh(): Promise<{ anthropic: Anthropic; customer: Customer }> {
     const customer = await customerWith(gateway);
     return { anthropic: clientOf(customer.key), customer };

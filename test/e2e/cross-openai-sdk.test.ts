@@ -7,7 +7,7 @@ import type { Customer } from "../support/admin.ts";
 import { assertBalance, billedCall, customerWith } from "../support/billed.ts";
 import { type Echo, echoIn } from "../support/echo.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { fetchOnce } from "../support/patient-fetch.ts";
+import "../support/patient-fetch.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { asking, bodies, paths } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -56,7 +56,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
   });
 
   const clientOf = (apiKey: string, more: object = {}) =>
-    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, fetch: fetchOnce, ...more });
+    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, ...more });
   async function fresh(): Promise<{ openai: OpenAI; customer: Customer }> {
     const customer = await customerWith(gateway);
     return { openai: clientOf(customer.key), customer };

@@ -4,7 +4,6 @@ import { createCustomer } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
 import { startGateway } from "../support/gateway.ts";
 import { hasNativeEngine } from "../support/native-engine.ts";
-import { closeKeptConnections } from "../support/patient-fetch.ts";
 import { assertReconciled, callsInFlight } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 import { until } from "../support/until.ts";
@@ -37,7 +36,6 @@ for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"]
     t.not(before.headers["connection"], "close");
     await busy.send(call({ delay_ms: 600_000, until: "stopping" }));
     await until("it waits for its upstream", async () => (await callsInFlight(gateway)) === 1);
-    await closeKeptConnections();
 
     const stopped = gateway.stop();
     await until("it takes no more connections", () => takesNone(gateway.port));

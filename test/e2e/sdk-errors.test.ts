@@ -6,7 +6,7 @@ import { admin } from "../support/admin.ts";
 import { assertNotCharged, customerWith } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { suspend } from "../support/ledger-sql.ts";
-import { fetchOnce } from "../support/patient-fetch.ts";
+import "../support/patient-fetch.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { bodies } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -149,8 +149,8 @@ t.test("errors arrive as the classes of the official clients", async (t) => {
   });
 
   const clientsOf = (apiKey: string): Clients => ({
-    anthropic: new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0, fetch: fetchOnce }),
-    openai: new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, fetch: fetchOnce }),
+    anthropic: new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0 }),
+    openai: new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0 }),
   });
 
   /** The key of a caller in this state. */

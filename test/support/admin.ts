@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { isObject } from "../../core/process/json.ts";
 import type { TestGateway } from "./gateway.ts";
-import { fetchOnce } from "./patient-fetch.ts";
+import "./patient-fetch.ts";
 import { until } from "./until.ts";
 
 /** A reply of the admin API. */
@@ -31,7 +31,7 @@ export async function admin(
   path: string,
   body?: unknown,
 ): Promise<AdminAnswer> {
-  const response = await fetchOnce(`${gateway.url}/admin/v1${path}`, {
+  const response = await fetch(`${gateway.url}/admin/v1${path}`, {
     method,
     headers: {
       authorization: `Bearer ${gateway.adminToken}`,
