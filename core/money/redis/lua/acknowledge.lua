@@ -3,17 +3,21 @@
 -- KEYS[4] outbox  KEYS[5...] result of each call
 -- ARGV: 1 if the outbox is of this epoch, how long to remember the calls from now (ms), then for each entry its id,
 -- account (followed by its purses, as in post.lua), charge, and '1' if the wallet gets it back: then the call is forgotten
+local committed = {}
 for at = 5, #ARGV, 4 do
   local account, purses = string.match(ARGV[at + 1], '^([^|]*)(.*)$')
-  local charged = ARGV[at + 2]
-  if call('XDEL', KEYS[4], ARGV[at]) == 1 then
-    if ARGV[3] == '1' and charged ~= '0' then
-      if ARGV[at + 3] == '1' and call('HEXISTS', wallets, account .. ':a') == 1 then
-        call('HINCRBY', wallets, account .. ':a', charged)
-      end
-      move(account, purses, 0, 0, 0 - tonumber(charged))
+  local charged = tonumber(ARGV[at + 2])
+  if call('XDEL', KEYS[4], ARGV[at]) == 1 and ARGV[3] == '1' and charged > 0 then
+    if ARGV[at + 3] == '1' and call('HEXISTS', wallets, account .. ':a') == 1 then
+      call('HINCRBY', wallets, account .. ':a', text(charged))
+    end
+    for _, key in ipairs(keys_of(account, purses)) do
+      committed[key] = (committed[key] or 0) + charged
     end
   end
   call('PEXPIRE', KEYS[5 + (at - 5) / 4], ARGV[at + 3] == '1' and '0' or ARGV[4], 'LT')
+end
+for key, charged in pairs(committed) do
+  call('HINCRBY', wallets, key .. ':p', text(0 - charged))
 end
 return { n, 'ok' }

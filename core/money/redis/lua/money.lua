@@ -40,12 +40,6 @@ local function text(amount)
   return string.format('%.0f', amount)
 end
 
-local function add(account, part, amount)
-  if amount ~= 0 then
-    call('HINCRBY', wallets, account .. part, text(amount))
-  end
-end
-
 -- Parses a hold: `<amount>:<process>:<account>`, then `|<name>=<limit>` for each purse that it counts against. A purse is a wallet
 -- that begins at 0 and may go below it: under `<account>|<name>` it has the parts of a wallet.
 local function parts(hold)
@@ -53,16 +47,39 @@ local function parts(hold)
   return tonumber(amount), holder, account, purses
 end
 
--- Returns what is left for a hold of `available` of a wallet and of its purses, and the name of the one that leaves least. Nil if
--- one is not loaded.
-local function left(available, account, purses)
-  available = tonumber(available)
-  local short = 'wallet'
-  if not available or purses == '' then
-    return available, short
+-- A call reads the parts of its wallet and purses at once, and writes those that change at once: a command costs more than
+-- the arithmetic. Part 1 is available, 2 held, 3 uncommitted; those of a key are together, the wallet's first.
+local PARTS = { ':a', ':h', ':p' }
+
+local function keys_of(account, purses)
+  local keys = { account }
+  for name in string.gmatch(purses, '|[^|=]+') do
+    keys[#keys + 1] = account .. name
+  end
+  return keys
+end
+
+-- Returns the parts of all keys, then one more field if it is given.
+local function read(keys, more)
+  local fields = {}
+  for _, key in ipairs(keys) do
+    for _, part in ipairs(PARTS) do
+      fields[#fields + 1] = key .. part
+    end
+  end
+  fields[#fields + 1] = more
+  return call('HMGET', wallets, unpack(fields))
+end
+
+-- Returns what the parts leave for a hold, and the name of the wallet or purse that leaves least. Nil if one is not loaded.
+local function left(known, purses)
+  local available, short, at = tonumber(known[1]), 'wallet', 1
+  if not available then
+    return nil
   end
   for name, limit in string.gmatch(purses, '|([^|=]+)=(%d+)') do
-    local balance = call('HGET', wallets, account .. '|' .. name .. ':a')
+    at = at + #PARTS
+    local balance = known[at]
     if not balance then
       return nil
     end
@@ -73,17 +90,18 @@ local function left(available, account, purses)
   return available, short
 end
 
--- Changes the parts of a wallet and of its purses.
-local function move(account, purses, available, held, uncommitted)
-  add(account, ':a', available)
-  add(account, ':h', held)
-  add(account, ':p', uncommitted)
-  if purses == '' then
-    return
+-- Changes the parts of a wallet and of its purses, as they were read.
+local function move(keys, known, available, held, uncommitted)
+  local changes, written = { available, held, uncommitted }, {}
+  for at, key in ipairs(keys) do
+    for part, change in ipairs(changes) do
+      if change ~= 0 then
+        written[#written + 1] = key .. PARTS[part]
+        written[#written + 1] = text((known[(at - 1) * #PARTS + part] or 0) + change)
+      end
+    end
   end
-  for name in string.gmatch(purses, '|[^|=]+') do
-    add(account .. name, ':a', available)
-    add(account .. name, ':h', held)
-    add(account .. name, ':p', uncommitted)
+  if #written > 0 then
+    call('HSET', wallets, unpack(written))
   end
 end

@@ -26,13 +26,15 @@ if hold then
   held, holder, account, purses = parts(hold)
 end
 local cost = tonumber(ARGV[5])
-local available = tonumber(call('HGET', wallets, account .. ':a'))
+local keys = keys_of(account, purses)
+local known = read(keys)
+local available = tonumber(known[1])
 if not available and cost > 0 then
   return { n, 'unknown' }
 end
-if not hold and cost > 0 and purses ~= '' then
-  for name in string.gmatch(purses, '|[^|=]+') do
-    if call('HEXISTS', wallets, account .. name .. ':a') == 0 then
+if not hold and cost > 0 then
+  for at = 1, #known, #PARTS do
+    if not known[at] then
       return { n, 'unknown' }
     end
   end
@@ -44,7 +46,7 @@ end
 if hold then
   call('HDEL', holds, call_id)
 end
-move(account, purses, held - charged, 0 - held, charged)
+move(keys, known, held - charged, 0 - held, charged)
 local off = cost - charged
 local id = call('XADD', KEYS[4], '*', 'e', ARGV[6], 'c', text(charged), 'o', text(off))
 local place = ARGV[7] .. '|' .. owner .. '|' .. id
