@@ -57,8 +57,7 @@ async function* unknownWallets(
  * the ledger before it leaves `uncommitted`. So a read of the hold store counts only between two equal reads of the
  * ledger. Drift is real only if it remains in every attempt.
  *
- * Over one connection (`stores.connections: 1`), one of the commits is always between the two reads if they never pause,
- * and the reads are never equal. Then a read of the hold store counts that agrees with the first of them.
+ * If the commits of a busy wallet never pause, one of them is always between the two reads, and the reads are never equal. Then a read of the hold store counts that agrees with the first of them.
  */
 async function lookAgain(
   first: ReconcileRow,

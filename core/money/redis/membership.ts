@@ -30,7 +30,6 @@ export interface MembershipEvents {
   endsTooMany(bucket: Bucket, reason: string): void;
   /** Called before this gateway begins an epoch. None begins if this rejects. */
   beginning(bucket: Bucket): Promise<void>;
-  /** The posts that this gateway does not know to be in the ledger. */
   /** The uncommitted posts must be sent again. */
   mustResend(bucket: Bucket): void;
   /** This gateway has entered an epoch. */
@@ -340,16 +339,22 @@ export class Membership {
     }
   }
 
-  /** Claims the orphaned outboxes that no living member has claimed, and those that one has claimed for a lease. */
+  /**
+   * Claims the orphaned outboxes that no living member has claimed, and those that became no shorter for a lease: perhaps the
+   * claimer does not reach the ledger. For a moment two may commit one: the ledger takes each call once.
+   */
   private async claim(view: View, nowMs: number): Promise<void> {
-    for (const [orphan, claimer] of view.orphans) {
-      // Perhaps its claimer does not reach the ledger. Two may commit it: the ledger takes each call once.
-      const isLate = this.detector.isSilent(`orphan ${orphan}`, claimer, nowMs);
-      const isClaimed =
+    for (const [orphan, state] of view.orphans) {
+      const [claimer = ""] = state.split(" ");
+      const isStuck = this.detector.isSilent(`orphan ${orphan}`, state, nowMs);
+      const isOurs =
         claimer === this.bucket.process ||
-        ((isLate || !view.members.has(claimer)) &&
+        ((isStuck || !view.members.has(claimer)) &&
           (await this.ask("claim", orphan, claimer)) === 1);
-      if (!isClaimed) continue;
+      if (!isOurs) {
+        this.claimed.delete(orphan);
+        continue;
+      }
       failpoint("lease.claimed");
       this.claimed.add(orphan);
     }

@@ -19,7 +19,10 @@ export interface View {
   readonly members: ReadonlyMap<string, string>;
   /** Heartbeats of gateways that have not entered the epoch yet. */
   readonly joining: ReadonlyMap<string, string>;
-  /** Outboxes of gateways that left or died, `epoch|gateway`, each with the gateway that claimed it ("" for none). */
+  /**
+   * Outboxes of gateways that left or died, `epoch|gateway`, each with `<claimer> <length>`: the gateway that claimed it (""
+   * for none), and its entries that are not committed.
+   */
   readonly orphans: ReadonlyMap<string, string>;
   /** True if an outbox of an earlier epoch is not committed yet. */
   readonly hasEarlierOutbox: boolean;

@@ -37,14 +37,11 @@ local function void_holds(gateway)
     local amount, holder, account, purses = string.match(found[at + 1], '^(%d+):([^:]*):([^|]*)(.*)$')
     if holder == gateway then
       call('HDEL', key('holds'), found[at])
-      -- A wallet with a hold of 0 may be closed: HINCRBY of 0 would make it a wallet without money.
-      if amount ~= '0' then
-        call('HINCRBY', key('w'), account .. ':a', amount)
-        call('HINCRBY', key('w'), account .. ':h', '-' .. amount)
-        for purse in string.gmatch(purses, '|[^|=]+') do
-          call('HINCRBY', key('w'), account .. purse .. ':a', amount)
-          call('HINCRBY', key('w'), account .. purse .. ':h', '-' .. amount)
-        end
+      call('HINCRBY', key('w'), account .. ':a', amount)
+      call('HINCRBY', key('w'), account .. ':h', '-' .. amount)
+      for purse in string.gmatch(purses, '|[^|=]+') do
+        call('HINCRBY', key('w'), account .. purse .. ':a', amount)
+        call('HINCRBY', key('w'), account .. purse .. ':h', '-' .. amount)
       end
       voided = voided + 1
     end
@@ -55,6 +52,17 @@ end
 local function forget(gateway)
   call('HDEL', key('procs'), gateway)
   call('HDEL', key('beats'), gateway)
+end
+
+-- Returns the orphaned outboxes, each followed by its claimer and how many entries it has left.
+local function orphans()
+  local found = call('HGETALL', base .. 'orphans')
+  for at = 1, #found, 2 do
+    local of, gateway = string.match(found[at], '^([^|]*)|(.*)$')
+    local length = redis.pcall('XLEN', key('o:' .. gateway, of))
+    found[at + 1] = found[at + 1] .. ' ' .. (type(length) == 'number' and length or 'unreadable')
+  end
+  return found
 end
 
 -- True if an outbox of an epoch before this one is not committed yet.
@@ -84,7 +92,7 @@ if operation == 'look' then
     call('EXISTS', key('open')),
     call('HGETALL', key('beats')),
     call('HGETALL', key('joining')),
-    call('HGETALL', base .. 'orphans'),
+    orphans(),
     has_earlier_outbox() and 1 or 0,
     call('EXISTS', key('holds')),
   }

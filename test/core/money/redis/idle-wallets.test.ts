@@ -144,35 +144,6 @@ t.test("a wallet with a hold of nothing stays", (t) =>
   }),
 );
 
-for (const end of ["kill", "stop"] as const) {
-  t.test(`a hold of nothing that ends with the ${end} of its gateway makes no wallet`, (t) =>
-    inWorld(t, async ({ world, first, second, fields, command }) => {
-      await world.addAccount("A", BigInt(WALLET));
-      await first.store.load("A", () => world.ledger.wallet("A"));
-      t.match(await first.store.hold({ ...NOTHING, callId: randomUUID() }), { kind: "held" });
-      // As a gateway of a version that closes such wallets leaves it.
-      const [key] = await command("KEYS", "*:w");
-      await command(
-        "HDEL",
-        String(key),
-        ...["a", "h", "p", "v", "c", "u"].map((part) => `A:${part}`),
-      );
-      if (end === "kill") await world.kill(first);
-      else {
-        world.gateways.splice(world.gateways.indexOf(first), 1);
-        await first.store.stop();
-      }
-      await until(
-        "its holds are ended",
-        async () => (await command("KEYS", "*:holds")).length === 0,
-      );
-      t.same(await fields(), []);
-      t.equal(await world.call(second.store, "A", { hold: 9_000 }), "posted");
-      await world.check();
-    }),
-  );
-}
-
 t.test("a reading of the ledger from an earlier epoch is not loaded into the next", (t) =>
   inWorld(t, async ({ world, first, second, command }) => {
     for (const account of ["A", "B"]) await world.addAccount(account, BigInt(WALLET));

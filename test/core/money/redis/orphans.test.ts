@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
@@ -113,12 +114,21 @@ t.test("the outbox of a dead gateway is taken from one that does not commit it",
   const callId = [...world.posted.keys()].at(-1) ?? "";
   await world.kill(dead);
   const client = await connectedClient(server.url);
-  const claimer = async () => {
-    const [orphans = ""] = (await client.call("KEYS", "*:orphans")) as string[];
-    return orphans && ((await client.call("HVALS", orphans)) as string[])[0];
-  };
+  const orphans = async () => ((await client.call("KEYS", "*:orphans")) as string[])[0] ?? "none";
+  const claimer = async () => ((await client.call("HVALS", await orphans())) as string[])[0];
   await until("it is claimed", async () => Boolean(await claimer()));
   const first = await claimer();
+  // As its claimer does that commits one entry after the other, for more than a lease.
+  const [orphan = ""] = (await client.call("HKEYS", await orphans())) as string[];
+  const [outbox = ""] = (await client.call("KEYS", `*:${orphan.replace("|", ":o:")}`)) as string[];
+  const [[, fields]] = (await client.call("XRANGE", outbox, "-", "+")) as [[string, string[]]];
+  for (let turn = 0; turn < 30; turn += 1) {
+    const copy = await client.call("XADD", outbox, "*", ...fields);
+    await sleep(100);
+    await client.call("XDEL", outbox, String(copy));
+    await sleep(100);
+    t.equal(await claimer(), first);
+  }
   await until("the other commits it", () => world.ledger.charges.has(callId));
   t.not(await claimer(), first);
   client.disconnect();
