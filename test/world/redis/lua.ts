@@ -8,6 +8,11 @@ type Call = (name: string, args: readonly string[]) => RedisReply;
 const REDIS_TABLE = `
 setmetatable(redis, { __tostring = function() return 'table: 0x1' end })
 redis.error_reply = function(text) return { err = text } end
+redis.pcall = function(...)
+  local done, reply = pcall(redis.call, ...)
+  if done then return reply end
+  return { err = reply }
+end
 unpack = table.unpack
 `;
 
