@@ -9,6 +9,8 @@ export interface Series {
   readonly label: string;
   readonly target: Target;
   readonly workload: Workload;
+  /** Process of a server whose time is part of the row, such as Redis. */
+  readonly server?: number;
 }
 
 export interface CpuOptions {
@@ -28,6 +30,8 @@ export interface CpuRow {
   readonly processUs: number;
   /** Child processes, such as the embedded ledger. */
   readonly childrenUs: number;
+  /** The server of the series; 0 without one. */
+  readonly serverUs: number;
   /** Median of the ratios to the first series in the same round, for `processUs`. */
   readonly ratio: number;
   /** The same ratio, including child processes. */
@@ -42,6 +46,7 @@ export interface CpuRow {
 
 interface Sample {
   readonly cpu: CpuTime;
+  readonly serverUs: number;
   readonly report: Report;
   readonly units: number;
 }
@@ -69,17 +74,19 @@ export async function measureCpu(
 
 async function measureRound(
   generator: Generator,
-  { label, target, workload }: Series,
+  { label, target, workload, server }: Series,
   { connections, seconds, unit }: CpuOptions,
 ): Promise<Sample> {
-  const before = cpuTime(target.pid);
+  const serverTime = () => (server === undefined ? 0 : cpuTime(server).processUs);
+  const [before, serverBefore] = [cpuTime(target.pid), serverTime()];
   const { port, headers } = target;
   const report = await generator.run({ port, headers, ...workload, connections, seconds });
   // The measurement includes deferred work of these calls, such as their commit in the ledger.
   await untilQuiet(target.pid);
   const cpu = cpuSince(before, cpuTime(target.pid));
   if (report.calls === 0) throw new Error(`${label}: no call succeeded: ${report.firstError}`);
-  return { cpu, report, units: unit === "call" ? report.calls : report.events };
+  const serverUs = serverTime() - serverBefore;
+  return { cpu, serverUs, report, units: unit === "call" ? report.calls : report.events };
 }
 
 const QUIET_STEP_MS = 200;
@@ -116,6 +123,7 @@ function rowOf(label: string, samples: readonly Sample[], baseline: readonly Sam
     mainUs: median(samples.map(main)),
     processUs: median(samples.map(whole)),
     childrenUs: median(samples.map(children)),
+    serverUs: median(samples.map((sample) => sample.serverUs / sample.units)),
     ratio: over(whole),
     ratioWithChildren: over(all),
     unitsPerSecond: median(samples.map((sample) => sample.units / sample.report.seconds)),

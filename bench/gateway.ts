@@ -36,6 +36,8 @@ export interface GatewayOptions {
 }
 
 export interface Gateway extends Target {
+  /** Makes another key of the same account; returns the headers that authenticate its calls. */
+  newKey(limits: JsonObject): Promise<Readonly<Record<string, string>>>;
   /**
    * Rejects if the accounts do not reconcile to the µđ. Results of a proxy that charges wrongly are
    * void.
@@ -59,12 +61,19 @@ export async function startGateway(children: Children, options: GatewayOptions):
     core: options.core ?? PROXY_CORE,
   });
   await untilReady("the gateway", child, () => isReady(port));
-  const headers = { authorization: `Bearer ${await newKey(port, child)}` };
+  const accountId = await newAccount(port, child);
+  const newKey = async (limits: JsonObject) => {
+    const path = `/accounts/${accountId}/keys`;
+    const { key } = await admin(port, "POST", path, { name: "bench", limits });
+    return { authorization: `Bearer ${key}` };
+  };
+  const headers = await newKey({});
   return {
     name: "gateway",
     port,
     pid: child.pid,
     headers,
+    newKey,
     end: () => child.end(),
     async reconcile() {
       const { drift } = await admin(port, "GET", "/reconcile");
@@ -143,12 +152,11 @@ function nameOf(entry: unknown): string {
   return isObject(entry) ? (Object.keys(entry)[0] ?? "") : String(entry);
 }
 
-/** Makes an account with a balance and returns a key of it. */
-async function newKey(port: number, child: Child): Promise<string> {
+/** Makes an account with a balance; returns its id. */
+async function newAccount(port: number, child: Child): Promise<string> {
   const { id } = await admin(port, "POST", "/accounts", { email: `bench-${port}@example.com` });
   await untilReady("a credit", child, () => isCredited(port, String(id)));
-  const { key } = await admin(port, "POST", `/accounts/${id}/keys`, { name: "bench" });
-  return String(key);
+  return String(id);
 }
 
 /**

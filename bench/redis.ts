@@ -8,8 +8,13 @@ import { startUpstream } from "./targets.ts";
 import { chatCall, SHORT_ANSWER } from "./workload.ts";
 
 const CONNECTIONS = 64;
+/** A budget that no run uses up. */
+const LIMIT_VND = "1000000000";
 
-/** Measures the processor time that Redis and Postgres add, compared with the embedded stores. */
+/**
+ * Measures the processor time that Redis and Postgres add, compared with the embedded stores, and that of a key with
+ * budgets for the day and the month.
+ */
 export const redis: Scenario = {
   name: "redis",
   about: "processor time of the gateway per call, with Redis and Postgres against embedded stores",
@@ -26,16 +31,24 @@ export const redis: Scenario = {
       nodeOptions: nodeOptionsOf(options),
     });
     const workload = chatCall(SHORT_ANSWER, false);
+    const limits = { day_vnd: LIMIT_VND, month_vnd: LIMIT_VND };
+    const limited = { ...shared, headers: await shared.newKey(limits) };
+    const server = hot.pid;
     const series: Series[] = [
       { label: "embedded", target: embedded, workload },
-      { label: "Redis + Postgres", target: shared, workload },
+      { label: "Redis + Postgres", target: shared, workload, server },
+      { label: "with two budgets", target: limited, workload, server },
     ];
     const { rounds, seconds } = options;
     const measured = { rounds, seconds, connections: CONNECTIONS, unit: "call" } as const;
     const rows = await measureCpu(generator, series, measured);
     printTable(
       `redis: ${this.about}`,
-      rows.map((row) => ({ ...cellsOf(row, "call"), "more µs": moreUs(row, rows[0]) })),
+      rows.map((row) => ({
+        ...cellsOf(row, "call"),
+        "more µs": moreUs(row, rows[0]),
+        "Redis µs": row.serverUs.toFixed(1),
+      })),
     );
     writeResults("redis", children, options, rows);
     for (const gateway of [embedded, shared]) await gateway.reconcile();

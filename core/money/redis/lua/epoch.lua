@@ -60,7 +60,7 @@ local function orphans()
   for at = 1, #found, 2 do
     local of, gateway = string.match(found[at], '^([^|]*)|(.*)$')
     local length = redis.pcall('XLEN', key('o:' .. gateway, of))
-    found[at + 1] = found[at + 1] .. ' ' .. (type(length) == 'number' and length or 'unreadable')
+    found[at + 1] = found[at + 1] .. ' ' .. (type(length) == 'number' and string.format('%.0f', length) or '?')
   end
   return found
 end
