@@ -229,7 +229,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "a post is charged to a purse that is not loaded": {
     file: `${LUA}post.lua`,
-    find: "if not hold and cost > 0 then",
+    find: "if not hold and cost > 0 and purses ~= '' then",
     replace: "if false then",
     store: "redis",
     faults: { purseChange: 700, redisWipe: 2_000 },

@@ -5,19 +5,20 @@
 -- account (followed by its purses, as in post.lua), charge, and '1' if the wallet gets it back: then the call is forgotten
 local committed = {}
 for at = 5, #ARGV, 4 do
-  local account, purses = string.match(ARGV[at + 1], '^([^|]*)(.*)$')
   local charged = tonumber(ARGV[at + 2])
   if call('XDEL', KEYS[4], ARGV[at]) == 1 and ARGV[3] == '1' and charged > 0 then
-    if ARGV[at + 3] == '1' and call('HEXISTS', wallets, account .. ':a') == 1 then
-      call('HINCRBY', wallets, account .. ':a', text(charged))
+    if ARGV[at + 3] == '1' then
+      local account = string.match(ARGV[at + 1], '^[^|]*')
+      if call('HEXISTS', wallets, account .. ':a') == 1 then
+        add(account, charged, 0, 0)
+      end
     end
-    for _, key in ipairs(keys_of(account, purses)) do
-      committed[key] = (committed[key] or 0) + charged
-    end
+    committed[ARGV[at + 1]] = (committed[ARGV[at + 1]] or 0) + charged
   end
   call('PEXPIRE', KEYS[5 + (at - 5) / 4], ARGV[at + 3] == '1' and '0' or ARGV[4], 'LT')
 end
-for key, charged in pairs(committed) do
-  call('HINCRBY', wallets, key .. ':p', text(0 - charged))
+for of, charged in pairs(committed) do
+  local account, purses = string.match(of, '^([^|]*)(.*)$')
+  move(account, purses, 0, 0, 0 - charged)
 end
 return { n, 'ok' }

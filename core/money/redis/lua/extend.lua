@@ -9,9 +9,7 @@ local total = tonumber(ARGV[4])
 if total <= before then
   return { n, 'held', text(before) }
 end
-local keys = keys_of(account, purses)
-local known = read(keys)
-local available, short = left(known, purses)
+local available, short = left(call('HGET', wallets, account .. ':a'), account, purses)
 if not available then
   return { n, 'gone' }
 end
@@ -23,6 +21,6 @@ if most < total then
   -- A purse beyond its limit affords less than the call already holds. A hold is never lowered.
   total = math.max(before, most)
 end
-move(keys, known, before - total, total - before, 0)
+move(account, purses, before - total, total - before, 0)
 call('HSET', holds, ARGV[3], text(total) .. ':' .. holder .. ':' .. account .. purses)
 return { n, 'held', text(total) }

@@ -6,9 +6,8 @@ local call_id, account, purses = ARGV[3], ARGV[4], ARGV[8]
 if call('EXISTS', KEYS[4]) == 1 then
   return { n, 'revoked' }
 end
-local keys = keys_of(account, purses)
-local known = read(keys, account .. ':v')
-local available, short = left(known, purses)
+local known = call('HMGET', wallets, account .. ':a', account .. ':v')
+local available, short = left(known[1], account, purses)
 if not available then
   return { n, 'unknown' }
 end
@@ -17,7 +16,7 @@ if existing then
   local amount = parts(existing)
   return { n, 'held', text(amount) }
 end
-if ARGV[7] ~= '' and tonumber(known[#known]) > tonumber(ARGV[7]) then
+if ARGV[7] ~= '' and tonumber(known[2]) > tonumber(ARGV[7]) then
   return { n, 'stale' }
 end
 local amount = tonumber(ARGV[5])
@@ -27,6 +26,7 @@ if available < amount then
   end
   amount = available
 end
-move(keys, known, 0 - amount, amount, 0)
-call('HSET', holds, call_id, text(amount) .. ':' .. owner .. ':' .. account .. purses)
-return { n, 'held', text(amount) }
+move(account, purses, 0 - amount, amount, 0)
+local held = text(amount)
+call('HSET', holds, call_id, held .. ':' .. owner .. ':' .. account .. purses)
+return { n, 'held', held }

@@ -4,9 +4,9 @@
 -- KEYS[1] members of this epoch  KEYS[2] wallets  KEYS[3] holds  then the keys of the operation
 -- ARGV[1] operation  ARGV[2] process  then the arguments of the operation
 --
--- Amounts are integers of at most 2^53 - 1, which a Lua number holds exactly. text() writes all their digits; Lua
--- itself would write 1e+15. Replies carry amounts as text too: the client's parser adds digit by digit and is off by
--- one close to 2^53.
+-- Amounts are integers of at most 2^53 - 1, which a Lua number holds exactly, and which Redis takes from a script with all
+-- digits. text() writes them too; Lua itself would write 1e+15. Replies carry amounts as text: the client's parser adds digit
+-- by digit and is off by one close to 2^53.
 --
 -- A reply begins with the count of this process's operations in this epoch. The count only rises: a process that gets a
 -- lower one knows that Redis lost data. A process that is not a member, or is in an earlier epoch, changes nothing and gets 0.
@@ -43,43 +43,23 @@ end
 -- Parses a hold: `<amount>:<process>:<account>`, then `|<name>=<limit>` for each purse that it counts against. A purse is a wallet
 -- that begins at 0 and may go below it: under `<account>|<name>` it has the parts of a wallet.
 local function parts(hold)
-  local amount, holder, account, purses = string.match(hold, '^(%d+):([^:]*):([^|]*)(.*)$')
-  return tonumber(amount), holder, account, purses
+  local amount = string.find(hold, ':', 1, true)
+  local holder = string.find(hold, ':', amount + 1, true)
+  local account = string.find(hold, '|', holder + 1, true) or #hold + 1
+  return tonumber(string.sub(hold, 1, amount - 1)), string.sub(hold, amount + 1, holder - 1),
+    string.sub(hold, holder + 1, account - 1), string.sub(hold, account)
 end
 
--- A call reads the parts of its wallet and purses at once, and writes those that change at once: a command costs more than
--- the arithmetic. Part 1 is available, 2 held, 3 uncommitted; those of a key are together, the wallet's first.
-local PARTS = { ':a', ':h', ':p' }
-
-local function keys_of(account, purses)
-  local keys = { account }
-  for name in string.gmatch(purses, '|[^|=]+') do
-    keys[#keys + 1] = account .. name
-  end
-  return keys
-end
-
--- Returns the parts of all keys, then one more field if it is given.
-local function read(keys, more)
-  local fields = {}
-  for _, key in ipairs(keys) do
-    for _, part in ipairs(PARTS) do
-      fields[#fields + 1] = key .. part
-    end
-  end
-  fields[#fields + 1] = more
-  return call('HMGET', wallets, unpack(fields))
-end
-
--- Returns what the parts leave for a hold, and the name of the wallet or purse that leaves least. Nil if one is not loaded.
-local function left(known, purses)
-  local available, short, at = tonumber(known[1]), 'wallet', 1
-  if not available then
-    return nil
+-- Returns what is left for a hold of `available` of a wallet and of its purses, and the name of the one that leaves least. Nil if
+-- one is not loaded.
+local function left(available, account, purses)
+  available = tonumber(available)
+  local short = 'wallet'
+  if not available or purses == '' then
+    return available, short
   end
   for name, limit in string.gmatch(purses, '|([^|=]+)=(%d+)') do
-    at = at + #PARTS
-    local balance = known[at]
+    local balance = call('HGET', wallets, account .. '|' .. name .. ':a')
     if not balance then
       return nil
     end
@@ -90,18 +70,25 @@ local function left(known, purses)
   return available, short
 end
 
--- Changes the parts of a wallet and of its purses, as they were read.
-local function move(keys, known, available, held, uncommitted)
-  local changes, written = { available, held, uncommitted }, {}
-  for at, key in ipairs(keys) do
-    for part, change in ipairs(changes) do
-      if change ~= 0 then
-        written[#written + 1] = key .. PARTS[part]
-        written[#written + 1] = text((known[(at - 1) * #PARTS + part] or 0) + change)
-      end
-    end
+-- Changes the parts of a wallet, or of a purse.
+local function add(key, available, held, uncommitted)
+  if available ~= 0 then
+    call('HINCRBY', wallets, key .. ':a', available)
   end
-  if #written > 0 then
-    call('HSET', wallets, unpack(written))
+  if held ~= 0 then
+    call('HINCRBY', wallets, key .. ':h', held)
+  end
+  if uncommitted ~= 0 then
+    call('HINCRBY', wallets, key .. ':p', uncommitted)
+  end
+end
+
+-- Changes the parts of a wallet and of its purses.
+local function move(account, purses, available, held, uncommitted)
+  add(account, available, held, uncommitted)
+  if purses ~= '' then
+    for name in string.gmatch(purses, '|[^|=]+') do
+      add(account .. name, available, held, uncommitted)
+    end
   end
 end

@@ -26,15 +26,13 @@ if hold then
   held, holder, account, purses = parts(hold)
 end
 local cost = tonumber(ARGV[5])
-local keys = keys_of(account, purses)
-local known = read(keys)
-local available = tonumber(known[1])
+local available = tonumber(call('HGET', wallets, account .. ':a'))
 if not available and cost > 0 then
   return { n, 'unknown' }
 end
-if not hold and cost > 0 then
-  for at = 1, #known, #PARTS do
-    if not known[at] then
+if not hold and cost > 0 and purses ~= '' then
+  for name in string.gmatch(purses, '|[^|=]+') do
+    if call('HEXISTS', wallets, account .. name .. ':a') == 0 then
       return { n, 'unknown' }
     end
   end
@@ -46,9 +44,9 @@ end
 if hold then
   call('HDEL', holds, call_id)
 end
-move(keys, known, held - charged, 0 - held, charged)
-local off = cost - charged
-local id = call('XADD', KEYS[4], '*', 'e', ARGV[6], 'c', text(charged), 'o', text(off))
+move(account, purses, held - charged, 0 - held, charged)
+local took, off = text(charged), text(cost - charged)
+local id = call('XADD', KEYS[4], '*', 'e', ARGV[6], 'c', took, 'o', off)
 local place = ARGV[7] .. '|' .. owner .. '|' .. id
-call('SET', KEYS[5], text(charged) .. ':' .. text(off) .. ':' .. place)
-return { n, 'posted', text(charged), text(off), place }
+call('SET', KEYS[5], took .. ':' .. off .. ':' .. place)
+return { n, 'posted', took, off, place }

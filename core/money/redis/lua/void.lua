@@ -11,8 +11,7 @@ if hold then
   local amount, holder, account, purses = parts(hold)
   if holder == owner then
     call('HDEL', holds, ARGV[3])
-    local keys = keys_of(account, purses)
-    move(keys, read(keys), amount, 0 - amount, 0)
+    move(account, purses, amount, 0 - amount, 0)
   end
 end
 if KEYS[5] then
@@ -21,8 +20,7 @@ if KEYS[5] then
   local own = ARGV[4] .. '|' .. owner .. '|'
   if done and string.sub(place, 1, #own) == own and call('XDEL', KEYS[4], string.sub(place, #own + 1)) == 1 then
     local amount = tonumber(charged)
-    local keys = keys_of(ARGV[5], ARGV[6])
-    move(keys, read(keys), amount, 0, 0 - amount)
+    move(ARGV[5], ARGV[6], amount, 0, 0 - amount)
     done = false
   end
   if not done then
