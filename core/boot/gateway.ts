@@ -286,8 +286,9 @@ export class Gateway {
   private status(): GatewayStatus {
     const { log, pace, unread, money } = this;
     const { committer, clocks, storeSettings } = money;
-    const { holdStore, ledger } = money.stores;
+    const { holdStore, ledger, database } = money.stores;
     return {
+      schema: () => database.schema(),
       holdStoreHealth: () => holdStore.health(),
       uncommittedCalls: () => holdStore.uncommittedCalls(),
       unsyncedMs: () => holdStore.unsyncedMs(),

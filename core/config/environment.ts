@@ -43,6 +43,13 @@ export function expand(written: string, environment: Environment): Expansion {
   return { text: faults.length === 0 ? text : written, faults };
 }
 
+/** Returns the names of the variables, and the paths of the files, that a text refers to. */
+export function referencesIn(written: string): string[] {
+  return Array.from(written.matchAll(VARIABLE), ([, file, name]) => file ?? name ?? "").filter(
+    (reference) => reference !== "",
+  );
+}
+
 const MALFORMED =
   // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how the file writes a variable.
   "expected ${NAME} or ${NAME:-default} with a name of letters, digits and _, or ${file:/path}; $${ is a plain ${";

@@ -15,6 +15,7 @@ import { readCatalogue } from "./read-catalogue.ts";
 import { readSource } from "./read-source.ts";
 import { reviewConfig } from "./review.ts";
 import { catalogue as catalogueKey, gatewayFile } from "./schema.ts";
+import { settingSources } from "./setting-sources.ts";
 import { protocolsWritten, upstreamsSchema } from "./upstream-schema.ts";
 import { attempt, validate } from "./validate.ts";
 
@@ -158,6 +159,7 @@ function toConfig(
     unbilled,
     plugins,
     version: configVersion(source, Object.keys(used)),
+    sources: settingSources(source),
   };
 }
 

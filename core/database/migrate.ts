@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packageRoot } from "../process/root.ts";
+import { messageOf } from "../process/thrown.ts";
 import { type Sql, sqlState } from "./client.ts";
 import type { Database } from "./database.ts";
 
@@ -15,6 +16,19 @@ const UNIQUE_VIOLATION = "23505";
 
 /** The first line of a migration after which earlier builds still work: the last file of the oldest of them. */
 const WORKS_WITH = /^-- works with: (\S+)/;
+
+/** How the tables of one owner stand to this build. Builds are named by their last file, without `.sql`. */
+export interface SchemaState {
+  /** `core`, or what made the tables: a plugin. */
+  readonly owner: string;
+  readonly build: string;
+  /** The last file that the database has applied. */
+  readonly database: string;
+  /** The oldest build that starts on this database. */
+  readonly oldest: string;
+  /** Why this build would not start again; undefined if it would. */
+  readonly problem: string | undefined;
+}
 
 interface Migration {
   readonly name: string;
@@ -56,13 +70,47 @@ export async function migrate(
   await sql.script(record, { isLong: true });
   const done: string[] = [];
   for (;;) {
-    const applied = await sql.query<Applied>(
-      `select name, checksum, works_with from ${table} order by name`,
-    );
+    const applied = await readApplied(sql, table);
     const next = nextMigration(migrations, applied);
     if (next === undefined) return done;
     if (await apply(sql, next, table)) done.push(next.name);
   }
+}
+
+function readApplied(sql: Pick<Sql, "query">, table: string): Promise<Applied[]> {
+  return sql.query<Applied>(`select name, checksum, works_with from ${table} order by name`);
+}
+
+/** Returns how tables stand that this process has migrated: another build may have migrated them since. */
+async function schemaState(sql: Sql, owner: string, { folder, table }: Tables) {
+  const [migrations, applied] = [await readMigrations(folder), await readApplied(sql, table)];
+  let problem: string | undefined;
+  try {
+    nextMigration(migrations, applied);
+  } catch (error) {
+    problem = messageOf(error);
+  }
+  return {
+    owner,
+    build: levelOf(migrations.at(-1)?.name ?? ""),
+    database: levelOf(applied.at(-1)?.name ?? ""),
+    oldest: oldestOf(applied),
+    problem,
+  };
+}
+
+/** Returns the first build such that each later migration works with it. */
+function oldestOf(applied: readonly Applied[]): string {
+  let oldest = levelOf(applied.at(-1)?.name ?? "");
+  let worksWith = "";
+  for (const [index, later] of [...applied.entries()].reverse()) {
+    const before = applied[index - 1];
+    if (before === undefined || later.works_with === null) break;
+    if (later.works_with > worksWith) worksWith = later.works_with;
+    if (worksWith > levelOf(before.name)) break;
+    oldest = levelOf(before.name);
+  }
+  return oldest;
 }
 
 /** Returns false if another process applied it first. */
@@ -152,9 +200,17 @@ export interface PluginDatabase extends Database {
    * the plugin's name. Throws if another plugin of this name was there before.
    */
   migrate(plugin: string, folder: URL): Promise<void>;
+  /** Returns how the tables of core, and those that were migrated here, stand to this build. */
+  schema(): Promise<SchemaState[]>;
+}
+
+interface Tables {
+  readonly folder: string;
+  readonly table: string;
 }
 
 export function databaseOf(sql: Sql): PluginDatabase {
+  const migrated = new Map<string, Tables>([["core", { folder: FOLDER, table: "migrations" }]]);
   return {
     query: (text, parameters) => sql.query(text, parameters),
     migrate: async (plugin, url) => {
@@ -164,7 +220,11 @@ export function databaseOf(sql: Sql): PluginDatabase {
         throw new Error(`the plugin ${plugin} has no folder of migrations at ${folder}`);
       }
       // Two plugins cannot share this table: a plugin's name has no underscore.
-      await migrate(sql, folder, `${plugin.replaceAll("-", "_")}_migrations`);
+      const table = `${plugin.replaceAll("-", "_")}_migrations`;
+      await migrate(sql, folder, table);
+      migrated.set(plugin, { folder, table });
     },
+    schema: () =>
+      Promise.all(Array.from(migrated, ([owner, tables]) => schemaState(sql, owner, tables))),
   };
 }

@@ -49,6 +49,15 @@ export interface Config {
   readonly plugins: readonly ListedPlugin[];
   /** A short hash of the config as it is written, without the settings of one server. */
   readonly version: string;
+  /** The settings that are texts, without their values. */
+  readonly sources: readonly SettingSource[];
+}
+
+/** A setting that is a text, such as `admin.token` or `messages.smtp.password`, and what it was written with. */
+export interface SettingSource {
+  readonly setting: string;
+  /** Names of environment variables, and paths of files, which begin with a slash. None: it is written in the config. */
+  readonly from: readonly string[];
 }
 
 /** Settings for images that customers name by address. */

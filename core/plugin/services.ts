@@ -3,6 +3,7 @@ import type { BodyThreads } from "../body/threads.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Database } from "../database/database.ts";
+import type { SchemaState } from "../database/migrate.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { CommitterStatus } from "../money/committer.ts";
 import type { HoldStoreHealth } from "../money/hold-store.ts";
@@ -122,6 +123,8 @@ export interface GatewayStatus {
   ledgerWentBack(): boolean;
   /** Resolves if the ledger replies in time, else rejects. */
   pingLedger(timeoutMs: number): Promise<void>;
+  /** Returns how the tables of each owner stand to this build: a later build may have changed them. */
+  schema(): Promise<SchemaState[]>;
   /** Counts of the calls that this process has committed to the ledger. */
   readonly commits: CommitterStatus;
   /** The calls that wait because the ledger is slower than the calls. */

@@ -3,22 +3,41 @@ import {
   addOperatorRoutes,
   type Command,
   done,
+  isRefusal,
+  line,
+  mapping,
   newId,
+  oneOf,
   PeriodicTask,
   type Plugin,
   packageVersion,
+  readQuery,
+  refuse,
   type Services,
   ThrottledLog,
+  v,
 } from "../../core/plugin/index.ts";
 import { forgetBackups, readBackups } from "./backups.ts";
 import { type KnownServer, leaveServers, meetServers, readServers } from "./known-servers.ts";
+import { secretsJson } from "./secrets.ts";
 import { systemJson } from "./system.ts";
+import { problemOf, upgradeJson } from "./upgrade.ts";
 
 /** Each process writes what it serves by, and reads what the others do. */
 const MEET_MS = 60_000;
 
 export const provides = ["gauges"];
 export const reads = ["catalogue", "version"];
+
+const LANGUAGE = {
+  name: "language",
+  value: "LANGUAGE",
+  about: "en (the default) or vi",
+  example: "vi",
+};
+const language = v.optional(oneOf(["en", "vi"]), "en");
+const upgradeQuery = mapping({ language });
+const secretsQuery = mapping({ language, secret: v.optional(line(200, "the name of a secret")) });
 
 const commands: readonly Command[] = [
   {
@@ -36,8 +55,25 @@ const commands: readonly Command[] = [
   {
     path: "/admin/v1/system",
     words: "system",
-    about: "show this process, its disk, clocks, stores, gauges, secrets by age, and config",
+    about: "show this process, its disk, clocks, stores, gauges, and config without its secrets",
     method: "GET",
+  },
+  {
+    path: "/admin/v1/secrets",
+    words: "secrets",
+    about:
+      "list the secrets by name, with their ages, what uses each, and how to change it; never a value; --secret shows one whole",
+    method: "GET",
+    options: [{ name: "secret", value: "NAME", example: "admin.token" }, LANGUAGE],
+  },
+  {
+    path: "/admin/v1/upgrade",
+    words: "upgrade",
+    about:
+      "say if this build works with the database and the other processes, how far back an earlier build may be, and the commands " +
+      "for the upgrade and for the way back",
+    method: "GET",
+    options: [LANGUAGE],
   },
 ];
 
@@ -55,7 +91,9 @@ export default function servers(services: Services): Plugin {
 
   async function meet(): Promise<void> {
     const { catalogue, version } = config;
-    const own = { id, host: hostname(), address: `${listens}:${port}`, build: packageVersion() };
+    const place = { id, host: hostname(), address: `${listens}:${port}` };
+    const schemaProblem = problemOf(await services.status.schema()) ?? null;
+    const own = { ...place, build: packageVersion(), schemaProblem };
     const known = await meetServers(database, {
       ...own,
       catalogue: catalogue.version,
@@ -123,6 +161,32 @@ export default function servers(services: Services): Plugin {
           },
         },
         { method: "GET", path: "/system", handle: async () => done(await systemJson(services)) },
+        {
+          method: "GET",
+          path: "/secrets",
+          async handle({ query }) {
+            const wanted = readQuery(secretsQuery, query);
+            if (isRefusal(wanted)) return wanted;
+            const all = await secretsJson(services, wanted.language);
+            if (wanted.secret === undefined) return done(all);
+            const one = all.find(({ secret }) => secret === wanted.secret);
+            if (one) return done(one);
+            return refuse.notFound("No secret has this name. `secrets` lists them.", "secret");
+          },
+        },
+        {
+          method: "GET",
+          path: "/upgrade",
+          async handle({ query }) {
+            const wanted = readQuery(upgradeQuery, query);
+            if (isRefusal(wanted)) return wanted;
+            const [schema, known] = [
+              await services.status.schema(),
+              await readServers(database, id),
+            ];
+            return done(await upgradeJson(schema, known, wanted.language));
+          },
+        },
       ]);
     },
 
@@ -134,9 +198,11 @@ export default function servers(services: Services): Plugin {
   };
 }
 
-function answerOf({ isOwn, isLate, since, seenAt, differs, ...server }: KnownServer): object {
+function answerOf(known: KnownServer): object {
+  const { isOwn, isLate, since, seenAt, differs, schemaProblem, ...server } = known;
   return {
     ...server,
+    schema_problem: schemaProblem,
     since: since.toISOString(),
     seen_at: seenAt.toISOString(),
     is_asked: isOwn,

@@ -11,6 +11,8 @@ interface Serving {
 export interface KnownServer extends Serving {
   readonly host: string;
   readonly address: string;
+  /** Why its build would not start again on this database; null if it would. */
+  readonly schemaProblem: string | null;
   readonly since: Date;
   readonly seenAt: Date;
   readonly isOwn: boolean;
@@ -29,15 +31,15 @@ type Row = Omit<KnownServer, "isOwn" | "differs"> & { readonly id: string };
 /** Writes what this process serves by, and returns all processes, this one first. Times are the ledger's. */
 export async function meetServers(
   database: Services["database"],
-  own: Serving & { readonly id: string; readonly host: string; readonly address: string },
+  own: Serving & Pick<KnownServer, "host" | "address" | "schemaProblem"> & { readonly id: string },
 ): Promise<KnownServer[]> {
-  const { id, host, address, build, catalogue, config } = own;
+  const { id, host, address, build, catalogue, config, schemaProblem } = own;
   await database.query(
-    `insert into servers (id, host, address, build, catalogue, config, since, seen_at)
-    values ($1, $2, $3, $4, $5, $6, now(), now())
-    on conflict (id) do update set address = $3, catalogue = $5, config = $6, seen_at = now(),
+    `insert into servers (id, host, address, build, catalogue, config, schema_problem, since, seen_at)
+    values ($1, $2, $3, $4, $5, $6, $7, now(), now())
+    on conflict (id) do update set address = $3, catalogue = $5, config = $6, schema_problem = $7, seen_at = now(),
       since = case when (servers.catalogue, servers.config) = ($5, $6) then servers.since else now() end`,
-    [id, host, address, build, catalogue, config],
+    [id, host, address, build, catalogue, config, schemaProblem],
   );
   await database.query(
     `delete from servers where seen_at < now() - interval '${SILENT_MINUTES} minutes'`,
@@ -52,7 +54,7 @@ export async function readServers(
 ): Promise<KnownServer[]> {
   const rows = await database.query<Row>(
     `select servers.id, servers.host, servers.address, servers.build, servers.catalogue, servers.config,
-      servers.since, servers.seen_at as "seenAt",
+      servers.schema_problem as "schemaProblem", servers.since, servers.seen_at as "seenAt",
       greatest(servers.since, own.since) < now() - interval '${LATE_MINUTES} minutes' as "isLate"
     from servers join servers own on own.id = $1
     where servers.seen_at > now() - interval '${SILENT_MINUTES} minutes'

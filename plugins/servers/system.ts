@@ -1,12 +1,11 @@
-import { readdir, stat, statfs } from "node:fs/promises";
-import { join } from "node:path";
+import { statfs } from "node:fs/promises";
 import { packageVersion, type Services } from "../../core/plugin/index.ts";
 
 const MB = 1_000_000;
 
 /** Returns this process and its machine as operators see them: no secret, and no part of an address but its host. */
 export async function systemJson(services: Services): Promise<object> {
-  const { config, status, clock, callsInFlight, gauges } = services;
+  const { config, status, callsInFlight, gauges } = services;
   const { data } = config.stores;
   const disk = await statfs(data).catch(() => undefined);
   const gaugeRows = gauges.all.map((gauge) => ({ gauge, value: gauge.value() }));
@@ -38,22 +37,8 @@ export async function systemJson(services: Services): Promise<object> {
       value: value ?? null,
       about: gauge.help,
     })),
-    secrets: await secretFiles(data, clock.now()),
     config: configJson(config),
   };
-}
-
-/** The files of secrets in the data folder: their names and ages, never what they hold. */
-async function secretFiles(folder: string, nowMs: number): Promise<object[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
-  return Promise.all(
-    files.sort().map(async (name) => {
-      const { mtime } = await stat(join(folder, name));
-      const days = Math.floor((nowMs - mtime.getTime()) / 86_400_000);
-      return { name, changed_at: mtime.toISOString(), age_days: days };
-    }),
-  );
 }
 
 /** The settings that hold no secret, by name. */

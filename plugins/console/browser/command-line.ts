@@ -24,6 +24,18 @@ export function commandLine(text: string, beside?: Child): HTMLElement {
   );
 }
 
+/** Several commands, folded until someone looks for them. */
+export function commandBlock(title: string, about: Child, text: string): HTMLElement {
+  return el(
+    "details",
+    { class: "steps" },
+    el("summary", {}, title),
+    about,
+    el("pre", {}, text),
+    copyButton(t("command.copy"), () => text),
+  );
+}
+
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

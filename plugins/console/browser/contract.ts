@@ -355,6 +355,7 @@ export interface Server {
   readonly is_asked: boolean;
   readonly differs: readonly string[];
   readonly is_late: boolean;
+  readonly schema_problem: string | null;
 }
 
 export interface Quarantined {
@@ -498,10 +499,26 @@ export interface System {
     readonly value: number | null;
     readonly about: string;
   }[];
-  readonly secrets: readonly {
-    readonly name: string;
-    readonly changed_at: string;
-    readonly age_days: number;
-  }[];
   readonly config: Values;
+}
+
+export interface Secret {
+  readonly secret: string;
+  readonly from: string;
+  readonly age_days: number | null;
+  readonly overlap: boolean;
+  readonly takes_effect: "restart" | "reload";
+  readonly used_by: string;
+  readonly change: string;
+  readonly commands: string;
+}
+
+export interface Upgrade {
+  readonly build: string;
+  readonly folder: string;
+  readonly works: boolean;
+  readonly state: string;
+  readonly back_works: string;
+  readonly upgrade: string;
+  readonly back: string;
 }

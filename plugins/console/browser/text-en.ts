@@ -1,10 +1,12 @@
 import { text as shared } from "../../page-parts/browser/text-en.ts";
 import { traffic } from "./text-en-traffic.ts";
+import { upkeep } from "./text-en-upkeep.ts";
 
 /** All texts of the pages in English. */
 export const text = {
   ...shared,
   ...traffic,
+  ...upkeep,
   operator: "Operator",
   all: "All",
   show: "Show",
@@ -560,12 +562,6 @@ export const text = {
   "system.watch": "What alerts watch",
   "system.gauge": "Gauge",
   "system.value": "Now",
-  "system.secrets": "Secrets on this disk",
-  "system.secrets.about": "Names and ages only. The guide to operating says how to change each.",
-  "system.secrets.none": "None: they come from the environment.",
-  "system.file": "File",
-  "system.changed": "Changed",
-  "system.age": "Days old",
   "system.config": "Config as it runs, without secrets",
 };
 

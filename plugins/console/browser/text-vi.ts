@@ -1,11 +1,13 @@
 import { text as shared } from "../../page-parts/browser/text-vi.ts";
 import type { Dictionary } from "./text-en.ts";
 import { traffic } from "./text-vi-traffic.ts";
+import { upkeep } from "./text-vi-upkeep.ts";
 
 /** All texts of the pages in Vietnamese. */
 export const text: Dictionary = {
   ...shared,
   ...traffic,
+  ...upkeep,
   operator: "Người vận hành",
   all: "Tất cả",
   show: "Xem",
@@ -562,11 +564,5 @@ export const text: Dictionary = {
   "system.watch": "Những gì cảnh báo theo dõi",
   "system.gauge": "Chỉ số",
   "system.value": "Hiện tại",
-  "system.secrets": "Bí mật trên đĩa này",
-  "system.secrets.about": "Chỉ có tên và tuổi. Hướng dẫn vận hành nêu cách đổi từng cái.",
-  "system.secrets.none": "Không có: chúng đến từ môi trường.",
-  "system.file": "Tệp",
-  "system.changed": "Đổi lúc",
-  "system.age": "Số ngày",
   "system.config": "Cấu hình đang chạy, không kèm bí mật",
 };

@@ -6,6 +6,8 @@ create table servers (
   build text not null,
   catalogue text not null,
   config text not null,
+  -- Why its build would not start again on this database; null if it would.
+  schema_problem text,
   since timestamptz not null,
   seen_at timestamptz not null
 );

@@ -12,8 +12,9 @@ unbilled: true
 t.test("a valid config", async (t) => {
   t.test("has a default for every optional setting", async (t) => {
     const config = await accepted(t, { "gateway.yaml": SMALLEST });
-    const { catalogue, plugins, upstreams, version, ...settings } = config;
+    const { catalogue, plugins, upstreams, version, sources, ...settings } = config;
     t.match(version, /^[0-9a-f]{8}$/);
+    t.match(sources, [{ setting: "upstreams.main.protocols.messages", from: [] }]);
     t.strictSame(settings, {
       listen: {
         host: "127.0.0.1",

@@ -448,6 +448,25 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.locator(".notice.good", { hasText: "read to its end just now" }).waitFor();
   });
 
+  t.test("says how to upgrade, and how to change each secret", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor, "/servers");
+    const part = (title: string) =>
+      page
+        .locator("main section")
+        .filter({ has: page.getByRole("heading", { name: title, exact: true }) });
+    const upgrade = part("Upgrade, and the way back");
+    await upgrade.locator(".notice.good", { hasText: "works with the database" }).waitFor();
+    await upgrade.getByText("Commands for the way back").click();
+    t.match(await upgrade.locator("pre").nth(1).textContent(), /docker|kill|systemctl/);
+    const token = part("Secrets").locator("tbody tr", { hasText: "admin.token" });
+    await token.getByText("Takes a reload").click();
+    t.match(await token.locator("pre").textContent(), /npm run admin -- reload/);
+    t.notMatch(await part("Secrets").textContent(), stage.gateway.adminToken);
+    await picture(page, "servers-open");
+  });
+
   t.test(
     "explains a call that was refused, and shows the hold of one that was charged",
     async (t) => {

@@ -57,6 +57,33 @@ t.test(
     t.notMatch(JSON.stringify(system), first.adminToken);
     t.notMatch(JSON.stringify(system), /:\/\/[^"]*@/);
 
+    t.match((await admin(first, "GET", "/upgrade")).body, { works: true, state: /\(2\)/ });
+    const secrets = await admin(first, "GET", "/secrets");
+    const named = (secrets.body["list"] as Row[]).find(({ secret }) => secret === "admin.token");
+    t.match(named, { from: "the config file", takes_effect: "reload" });
+    t.notMatch(JSON.stringify(secrets.body), first.adminToken);
+    const one = await runCli(["secrets", "--secret", "nothing"], { env });
+    t.match([one.code, one.stderr], [1, /No secret has this name/]);
+    // A later build migrates: with this one, no process would start again.
+    await sql.query("insert into migrations (name, checksum) values ('9999-later.sql', 'x')");
+    t.match((await admin(first, "GET", "/upgrade")).body, {
+      works: false,
+      state: /works with no earlier version/,
+      back_works: /9999-later/,
+    });
+    await sql.query(
+      "update migrations set works_with = '0003-usage' where name = '9999-later.sql'",
+    );
+    t.match((await admin(first, "GET", "/upgrade")).body, {
+      works: true,
+      back_works: /end with 0003-usage/,
+    });
+    await sql.query("update servers set schema_problem = 'it lacks a file'");
+    const stuck = await runCli(["doctor"], { env });
+    t.match(stuck.stdout, /would not start again with its build/);
+    await sql.query("update servers set schema_problem = null");
+    await sql.query("delete from migrations where name = '9999-later.sql'");
+
     t.strictSame((await admin(first, "GET", "/backups")).body["list"], []);
     await sql.query(
       "insert into backups (at, bytes) values (now() - interval '1 day', 7), (now() - interval '2 hours', 8), (now() - interval '500 days', 9)",

@@ -56,12 +56,26 @@ const ofPlugins: Readonly<Record<string, (output: unknown) => readonly Finding[]
   servers: (servers) =>
     arrayOf(servers)
       .filter(isObject)
-      .filter(({ is_late: isLate }) => isLate === true)
-      .map(({ host, address, differs }) => ({
-        problem: "servers do not agree",
-        detail: `${host} ${address}: another ${arrayOf(differs).join(", ")} than the one that answers`,
-        command: "servers",
-      })),
+      .flatMap(({ host, address, differs, is_late: isLate, schema_problem: problem }) => [
+        ...(isLate === true
+          ? [
+              {
+                problem: "servers do not agree",
+                detail: `${host} ${address}: another ${arrayOf(differs).join(", ")} than the one that answers`,
+                command: "servers",
+              },
+            ]
+          : []),
+        ...(typeof problem === "string"
+          ? [
+              {
+                problem: "a server would not start again with its build",
+                detail: `${host} ${address}: ${problem}`,
+                command: "upgrade",
+              },
+            ]
+          : []),
+      ]),
   maintenance: (state) =>
     objectOf(state)?.["enabled"] === true
       ? [{ problem: "maintenance is on", detail: "calls get 503", command: "maintenance off" }]

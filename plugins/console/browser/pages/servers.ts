@@ -4,8 +4,8 @@ import { ago, dateTime, number } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { openChange } from "../change.ts";
-import { commandLine, commandText } from "../command-line.ts";
-import type { Backup, Maintenance, Server, System } from "../contract.ts";
+import { commandBlock, commandLine, commandText } from "../command-line.ts";
+import type { Backup, Maintenance, Secret, Server, System, Upgrade } from "../contract.ts";
 import { section } from "../section.ts";
 import { get, hasCommand, may, readiness } from "../session.ts";
 import { pairs } from "../table.ts";
@@ -23,9 +23,12 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 }
 
 async function read(done: () => Promise<void>): Promise<Child[]> {
-  const [ready, servers, system, backups, maintenance] = await Promise.all([
+  const language = { language: document.documentElement.lang };
+  const [ready, servers, upgrade, secrets, system, backups, maintenance] = await Promise.all([
     readiness(),
     hasCommand("servers") ? get<Server[]>("/servers") : undefined,
+    hasCommand("upgrade") ? get<Upgrade>("/upgrade", language) : undefined,
+    hasCommand("secrets") ? get<Secret[]>("/secrets", language) : undefined,
     hasCommand("system") ? get<System>("/system") : undefined,
     hasCommand("backups") ? get<Backup[]>("/backups") : undefined,
     hasCommand("maintenance") ? get<Maintenance>("/maintenance") : undefined,
@@ -66,13 +69,65 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
           { title: t("servers.config"), cell: ({ config }) => el("code", {}, config) },
           { title: t("servers.since"), cell: ({ since }) => dateTime(since) },
           { title: t("customers.state"), cell: serverState },
+          {
+            title: t("servers.works"),
+            cell: ({ schema_problem }) =>
+              schema_problem === null
+                ? t("yes")
+                : el("span", { class: "badge bad", title: schema_problem }, t("no")),
+          },
         ],
         none: "",
         file: "servers",
         command: commandText("servers"),
       }),
+    upgrade && upgradePart(upgrade),
+    secrets && secretsPart(secrets),
     system && systemParts(system),
   ];
+}
+
+function upgradePart({ works, state, folder, back_works, upgrade, back }: Upgrade): HTMLElement {
+  return card(
+    t("upgrade"),
+    notice(works ? "good" : "bad", state),
+    commandBlock(t("upgrade.commands"), false, upgrade),
+    commandBlock(t("upgrade.back", { folder }), el("p", { class: "hint" }, back_works), back),
+    commandLine(commandText("upgrade")),
+  );
+}
+
+function secretsPart(secrets: readonly Secret[]): HTMLElement {
+  return section({
+    title: t("secrets"),
+    above: el("p", { class: "hint" }, t("secrets.about")),
+    rows: secrets,
+    columns: [
+      {
+        title: t("secrets.name"),
+        cell: ({ secret, from }) => [
+          el("code", {}, secret),
+          el("br"),
+          el("small", { class: "hint" }, from),
+        ],
+      },
+      { title: t("secrets.used"), cell: ({ used_by }) => used_by },
+      {
+        title: t("secrets.age"),
+        isNumber: true,
+        cell: ({ age_days }) => shown(age_days),
+      },
+      { title: t("secrets.overlap"), cell: ({ overlap }) => t(overlap ? "yes" : "no") },
+      {
+        title: t("secrets.how"),
+        cell: ({ takes_effect, change, commands }) =>
+          commandBlock(t(`secrets.${takes_effect}`), el("p", {}, change), commands),
+      },
+    ],
+    none: t("secrets.none"),
+    file: "secrets",
+    command: commandText("secrets"),
+  });
 }
 
 function backupState({ at, age_seconds }: Backup): HTMLElement {
@@ -80,7 +135,7 @@ function backupState({ at, age_seconds }: Backup): HTMLElement {
   return notice(kind, t("backups.last", { time: ago(at) }));
 }
 
-function systemParts({ process, gauges, secrets, config }: System): Child[] {
+function systemParts({ process, gauges, config }: System): Child[] {
   const command = commandText("system");
   return [
     card(
@@ -111,19 +166,6 @@ function systemParts({ process, gauges, secrets, config }: System): Child[] {
       ],
       none: "",
       file: "gauges",
-      command,
-    }),
-    section({
-      title: t("system.secrets"),
-      above: el("p", { class: "hint" }, t("system.secrets.about")),
-      rows: secrets,
-      columns: [
-        { title: t("system.file"), cell: ({ name }) => el("code", {}, name) },
-        { title: t("system.changed"), cell: ({ changed_at }) => dateTime(changed_at) },
-        { title: t("system.age"), isNumber: true, cell: ({ age_days }) => number(age_days) },
-      ],
-      none: t("system.secrets.none"),
-      file: "secrets",
       command,
     }),
     card(

@@ -1,0 +1,30 @@
+import type { SettingSource } from "../plugin/config.ts";
+import { isObject } from "../process/json.ts";
+import { referencesIn } from "./environment.ts";
+import type { Path, Source } from "./problem.ts";
+
+/**
+ * Lists the settings of a config that are texts and not empty, with the variables and files that each comes from. Has no
+ * value of any setting.
+ */
+export function settingSources(source: Source): SettingSource[] {
+  const found: SettingSource[] = [];
+  const visit = (value: unknown, path: Path): void => {
+    if (typeof value === "string") {
+      if (value !== "") {
+        found.push({ setting: nameOf(path), from: referencesIn(source.writtenAt(path)) });
+      }
+    } else if (Array.isArray(value)) {
+      for (const [at, one] of value.entries()) visit(one, [...path, at]);
+    } else if (isObject(value)) {
+      for (const [name, one] of Object.entries(value)) visit(one, [...path, name]);
+    }
+  };
+  visit(source.value, []);
+  return found;
+}
+
+/** A plugin's place in the list says nothing to a reader. */
+function nameOf(path: Path): string {
+  return path.join(".").replace(/^plugins\.\d+\./, "");
+}

@@ -1,0 +1,99 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Services } from "../../core/plugin/index.ts";
+import { commandsOf, installation, restartCommands } from "./handbook.ts";
+import { GENERIC, KINDS, type Language, type SecretKind, WORDS } from "./secret-kinds.ts";
+
+const DAY_MS = 86_400_000;
+
+interface ShownSecret {
+  readonly secret: string;
+  readonly [field: string]: unknown;
+}
+
+interface Secret {
+  /** The setting, or the file's name in the data folder. */
+  readonly name: string;
+  readonly kind: SecretKind;
+  /** Variables and files; none if it is written in the config. */
+  readonly from: readonly string[];
+  readonly isInData: boolean;
+}
+
+/**
+ * Lists the secrets that the config names and those in the data folder: the variable or file of each, its age if it is a
+ * file, who uses it, and how to change it. Those of providers are last: there may be many. Reads no secret.
+ */
+export async function secretsJson(services: Services, language: Language): Promise<ShownSecret[]> {
+  const { config, clock } = services;
+  const found = [...inConfig(config), ...(await inData(config.stores.data))];
+  const rank = ({ name }: Secret) => Number(name.startsWith("upstreams."));
+  const secrets = found.toSorted((one, other) => rank(one) - rank(other));
+  return Promise.all(
+    secrets.map(async ({ name, kind, from, isInData }) => {
+      const words = WORDS[language];
+      const file = isInData ? join(config.stores.data, name) : from.find(isFile);
+      const changed = file === undefined ? undefined : await changedAt(file);
+      const ageMs = changed && clock.now() - changed.getTime();
+      const isRestart = isInData || name.startsWith("stores.") || from.some((one) => !isFile(one));
+      return {
+        secret: name,
+        from: isInData ? words.data : from.join(", ") || words.config,
+        age_days: ageMs === undefined ? null : Math.max(0, Math.floor(ageMs / DAY_MS)),
+        overlap: kind.overlap,
+        takes_effect: isRestart ? "restart" : "reload",
+        changed_at: changed?.toISOString() ?? null,
+        used_by: kind.usedBy[language],
+        change: kind.change[language],
+        commands: await commandsFor(kind, from, isRestart),
+      };
+    }),
+  );
+}
+
+const isFile = (from: string) => from.startsWith("/");
+
+function inConfig({ sources, stores }: Services["config"]): Secret[] {
+  const { hot, ledger } = stores;
+  const open = new Set([
+    ...(hasPassword(ledger) ? [] : ["stores.ledger"]),
+    ...[hot].flat().flatMap((address, at) => {
+      return hasPassword(address) ? [] : [Array.isArray(hot) ? `stores.hot.${at}` : "stores.hot"];
+    }),
+  ]);
+  return sources.flatMap(({ setting, from }) => {
+    const kind = [...KINDS, GENERIC].find(({ is }) => is.test(setting));
+    return kind && !open.has(setting) ? [{ name: setting, kind, from, isInData: false }] : [];
+  });
+}
+
+function hasPassword(address: string): boolean {
+  return URL.canParse(address) && new URL(address).password !== "";
+}
+
+async function inData(folder: string): Promise<Secret[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names.sort().flatMap((name) => {
+    const kind = KINDS.find(({ file }) => file === name);
+    return kind ? [{ name, kind, from: [], isInData: true }] : [];
+  });
+}
+
+async function changedAt(file: string): Promise<Date | undefined> {
+  return stat(file).then(
+    ({ mtime }) => mtime,
+    () => undefined,
+  );
+}
+
+/** The commands of the handbook if this installation is the handbook's, else only the last step. */
+async function commandsFor(
+  { block }: SecretKind,
+  from: readonly string[],
+  isRestart: boolean,
+): Promise<string> {
+  const way = await installation();
+  const isOfHandbook = block !== undefined && from.includes(block.variable) && way === "systemd";
+  if (isOfHandbook) return commandsOf("secrets.md", block.name);
+  return isRestart ? restartCommands(way) : "npm run admin -- reload";
+}

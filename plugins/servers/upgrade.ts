@@ -1,0 +1,102 @@
+import { packageVersion, type Services } from "../../core/plugin/index.ts";
+import { buildFolder, commandsOf, type Installation, installation } from "./handbook.ts";
+import type { KnownServer } from "./known-servers.ts";
+import type { Language } from "./secret-kinds.ts";
+
+type Schema = Awaited<ReturnType<Services["status"]["schema"]>>;
+
+/** Returns why this build would not start again on the database; undefined if it would. */
+export function problemOf(schema: Schema): string | undefined {
+  return schema.find(({ problem }) => problem !== undefined)?.problem;
+}
+
+/** Returns if this build works with the database and the other processes, what to do next, and the commands for it. */
+export async function upgradeJson(
+  schema: Schema,
+  servers: readonly KnownServer[],
+  language: Language,
+): Promise<object> {
+  const way = await installation();
+  const problem = problemOf(schema);
+  const stuck = servers.find(({ schemaProblem }) => schemaProblem !== null);
+  const builds = [...new Set(servers.map(({ build }) => build))];
+  const oldest = schema.find(({ owner }) => owner === "core")?.oldest ?? "";
+  const words = WORDS[language];
+  return {
+    build: packageVersion(),
+    folder: buildFolder,
+    works: problem === undefined && stuck === undefined,
+    state:
+      problem !== undefined
+        ? words.cannot(problem)
+        : stuck
+          ? words.otherCannot(`${stuck.host} ${stuck.address}`, stuck.schemaProblem ?? "")
+          : builds.length > 1
+            ? words.underWay(builds.join(", "))
+            : words.well(servers.length),
+    back_works: words.back(oldest),
+    schema: schema
+      .filter(({ owner, build, database }) => owner === "core" || build !== database)
+      .map(({ problem: _, ...state }) => state),
+    processes: servers.map(({ host, address, build, schemaProblem }) => ({
+      host,
+      address,
+      build,
+      works: schemaProblem === null,
+    })),
+    upgrade: await upgradeCommands(way),
+    back: await backCommands(way),
+  };
+}
+
+const BUILD = "npm ci\nnpm run build\nnpm prune --omit=dev";
+const NEW_FOLDER = "/opt/tollgate-2";
+
+async function upgradeCommands(way: Installation): Promise<string> {
+  const backup = await commandsOf("upgrade.md", "backup");
+  if (way === "docker") {
+    return `docker tag tollgate:latest tollgate:before\ndocker compose build\n${DOCKER_SWITCH}`;
+  }
+  if (way === "hand") {
+    return `cd NEW_FOLDER\n${BUILD}\nkill -TERM PROCESS # it ends its calls; then npm start in NEW_FOLDER, with the same data folder`;
+  }
+  return [backup, `cd ${NEW_FOLDER}`, BUILD, await commandsOf("upgrade.md", "switch")].join("\n");
+}
+
+/** The way back from the next build to this one. */
+async function backCommands(way: Installation): Promise<string> {
+  if (way === "docker") return `docker tag tollgate:before tollgate:latest\n${DOCKER_SWITCH}`;
+  if (way === "hand") return `kill -TERM PROCESS # then npm start in ${buildFolder}`;
+  const commands = await commandsOf("upgrade.md", "switch");
+  return commands.replaceAll(`${NEW_FOLDER}/`, `${buildFolder}/`);
+}
+
+const DOCKER_SWITCH =
+  "docker compose up --detach --no-deps --wait gateway-1\ndocker compose up --detach --no-deps --wait gateway-2";
+
+const WORDS = {
+  en: {
+    well: (count: number) =>
+      `All processes (${count}) run this build, and it works with the database. To upgrade: back up, then the commands below.`,
+    underWay: (builds: string) =>
+      `An upgrade is under way: processes run the builds ${builds}, and each works with the database. Restart the others with the new build, or go back.`,
+    cannot: (problem: string) =>
+      `Do not restart this process with this build, it would not start: ${problem}. Restart it with the new build.`,
+    otherCannot: (server: string, problem: string) =>
+      `Do not restart ${server} with its build, it would not start: ${problem}. Restart it with the new build.`,
+    back: (oldest: string) =>
+      `A build whose core migrations end with ${oldest}, or with a later one, starts on this database. Before an older one, restore the backup from before the upgrade.`,
+  },
+  vi: {
+    well: (count: number) =>
+      `Mọi tiến trình (${count}) chạy bản này, và bản này hợp với cơ sở dữ liệu. Để nâng cấp: sao lưu, rồi chạy các lệnh bên dưới.`,
+    underWay: (builds: string) =>
+      `Đang nâng cấp: các tiến trình chạy các bản ${builds}, mỗi bản đều hợp với cơ sở dữ liệu. Khởi động lại các tiến trình còn lại bằng bản mới, hoặc quay lại.`,
+    cannot: (problem: string) =>
+      `Đừng khởi động lại tiến trình này bằng bản này, nó sẽ không chạy: ${problem}. Hãy khởi động lại bằng bản mới.`,
+    otherCannot: (server: string, problem: string) =>
+      `Đừng khởi động lại ${server} bằng bản của nó, nó sẽ không chạy: ${problem}. Hãy khởi động lại bằng bản mới.`,
+    back: (oldest: string) =>
+      `Bản có migration lõi kết thúc ở ${oldest} hoặc mới hơn chạy được trên cơ sở dữ liệu này. Với bản cũ hơn, trước hết khôi phục bản sao lưu từ trước khi nâng cấp.`,
+  },
+} as const;

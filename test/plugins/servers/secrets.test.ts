@@ -1,0 +1,82 @@
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { Problems } from "../../../core/config/problem.ts";
+import { readSource } from "../../../core/config/read-source.ts";
+import { settingSources } from "../../../core/config/setting-sources.ts";
+import type { Services } from "../../../core/plugin/index.ts";
+import { secretsJson } from "../../../plugins/servers/secrets.ts";
+
+const NOW = Date.UTC(2026, 10, 28);
+const folder = mkdtempSync(join(tmpdir(), "tollgate-secrets-"));
+t.teardown(() => rmSync(folder, { recursive: true }));
+const keyFile = join(folder, "openai-key");
+const data = join(folder, "data");
+mkdirSync(data);
+for (const file of [keyFile, join(data, "state-key"), join(data, "balances-id")]) {
+  writeFileSync(file, "hidden-in-a-file\n");
+  utimesSync(file, NOW / 1000, NOW / 1000 - 3 * 86_400 - 60);
+}
+
+const HOT = "redis://127.0.0.1:6379";
+const LEDGER = "postgres://tollgate:hidden-password@127.0.0.1/tollgate";
+const CONFIG = `
+admin: { token: "\${GATEWAY_ADMIN_TOKEN}" }
+stores: { hot: "${HOT}", ledger: "\${DATABASE_URL}", data: ./data }
+upstreams:
+  openai: { protocols: { chat: "https://api.openai.com/v1" }, keys: ["\${file:${keyFile}}"] }
+  xai: { keys: ["\${XAI_API_KEY:-}"] }
+plugins:
+  - auth
+  - accounts: { master_keys: [{ id: "2026-11", key: hidden-in-the-config }] }
+  - of-others: { api_token: "\${OTHERS}" }
+`;
+
+async function listed(language: "en" | "vi") {
+  const file = join(folder, "gateway.yaml");
+  writeFileSync(file, CONFIG);
+  const environment = {
+    GATEWAY_ADMIN_TOKEN: "hidden-token",
+    DATABASE_URL: LEDGER,
+    OTHERS: "hidden",
+  };
+  const source = await readSource(file, environment, new Problems());
+  const sources = source ? settingSources(source) : [];
+  const config = { sources, stores: { hot: HOT, ledger: LEDGER, data } };
+  const services = { config, clock: { now: () => NOW, monotonic: () => 0 } };
+  return secretsJson(services as unknown as Services, language);
+}
+
+t.test(
+  "each secret says where it comes from, its age, and how to change it; none has a value",
+  async (t) => {
+    const all = await listed("en");
+    t.strictSame(
+      all.map(({ secret, from, age_days, overlap, takes_effect }) =>
+        [secret, from, age_days, overlap, takes_effect].join(" | "),
+      ),
+      [
+        "admin.token | GATEWAY_ADMIN_TOKEN |  | false | restart",
+        "stores.ledger | DATABASE_URL |  | false | restart",
+        "accounts.master_keys.0.key | the config file |  | true | reload",
+        "of-others.api_token | OTHERS |  | false | restart",
+        "state-key | the data folder | 3 | false | restart",
+        `upstreams.openai.keys.0 | ${keyFile} | 3 | true | reload`,
+      ],
+    );
+    t.notMatch(JSON.stringify(all), /hidden/);
+    for (const { used_by, change, commands } of all) {
+      t.ok(String(used_by).length > 10 && String(change).length > 20);
+      t.match(commands, /^(?:npm run admin|kill|docker|systemctl)/);
+    }
+  },
+);
+
+t.test("in Vietnamese too", async (t) => {
+  const [english, vietnamese] = [await listed("en"), await listed("vi")];
+  for (const [at, { used_by, change }] of vietnamese.entries()) {
+    t.not(used_by, english[at]?.["used_by"]);
+    t.not(change, english[at]?.["change"]);
+  }
+});
