@@ -70,8 +70,8 @@ const commands: readonly Command[] = [
     path: "/admin/v1/upgrade",
     words: "upgrade",
     about:
-      "say if this build works with the database and the other processes, how far back an earlier build may be, and the commands " +
-      "for the upgrade and for the way back",
+      "say if each process would start again on the database; with the commands for an upgrade and for the way back, and how far " +
+      "back that can be",
     method: "GET",
     options: [LANGUAGE],
   },

@@ -45,7 +45,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
     "actions",
   ],
   people: ["who may do what", "operator", "token", "approval"],
-  machine: ["set up, archive, restore", "init", "archive", "restore"],
+  machine: ["set up, archive, restore", "init", "upgrade", "secrets", "archive", "restore"],
 };
 /** Of commands that no group has: those of other plugins. */
 const OTHERS = ["others", "of plugins"] as const;

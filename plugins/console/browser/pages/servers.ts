@@ -117,11 +117,12 @@ function secretsPart(secrets: readonly Secret[]): HTMLElement {
         isNumber: true,
         cell: ({ age_days }) => shown(age_days),
       },
-      { title: t("secrets.overlap"), cell: ({ overlap }) => t(overlap ? "yes" : "no") },
       {
         title: t("secrets.how"),
-        cell: ({ takes_effect, change, commands }) =>
-          commandBlock(t(`secrets.${takes_effect}`), el("p", {}, change), commands),
+        cell: ({ takes_effect, overlap, change, commands }) => {
+          const about = `${change} ${t(overlap ? "secrets.both" : "secrets.one")}`;
+          return commandBlock(t(`secrets.${takes_effect}`), el("p", {}, about), commands);
+        },
       },
     ],
     none: t("secrets.none"),
