@@ -37,11 +37,11 @@ export type { Services } from "./services.ts";
 export { formatVnd, MICRO_VND_PER_VND, type MicroVnd, parseVnd } from "../catalogue/amount.ts";
 export { discountBpsAt } from "../catalogue/discount.ts";
 export { countsOf, statedOf } from "../catalogue/price-factors.ts";
-export { explainedCall } from "../money/found-call.ts";
 export { countedUsage, isBilled, Tariff } from "../money/tariff.ts";
 export { fieldsIn, type UsageJson } from "../money/usage-fields.ts";
-export { usageJson } from "../money/usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
+export { explainedCall } from "../usage/explained-call.ts";
+export { usageJson } from "../usage/usage-json.ts";
 
 export { overflowMessage } from "../wire/overflow.ts";
 export { readUsage } from "../wire/usage/read.ts";

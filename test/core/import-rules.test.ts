@@ -46,7 +46,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   limits: ["redis", "process"],
   money: ["catalogue", "database", "process", "redis", "wire"],
   accounts: ["catalogue", "database", "money", "process", "wire"],
-  usage: ["database", "money", "process", "wire"],
+  usage: ["catalogue", "database", "money", "process", "wire"],
   plugin: [...BELOW_PLUGINS],
   upstream: ["plugin", "body", "catalogue", "wire", "sse", "process"],
   config: ["plugin", "catalogue", "upstream", "process"],

@@ -8,7 +8,7 @@ import { entryOf } from "../../../core/money/entry.ts";
 import { recordOf } from "../../../core/money/found-call.ts";
 import { Tariff } from "../../../core/money/tariff.ts";
 import { fieldsIn, usageColumns, usageFieldList } from "../../../core/money/usage-fields.ts";
-import { usageJson } from "../../../core/money/usage-json.ts";
+import { usageJson } from "../../../core/usage/usage-json.ts";
 import { csvColumns } from "../../../plugins/dashboard/csv.ts";
 import { recordedLog } from "../../support/log.ts";
 import { posting } from "../../support/posting.ts";

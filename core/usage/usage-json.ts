@@ -1,6 +1,6 @@
 import { formatVnd } from "../catalogue/amount.ts";
 import { ONE } from "../catalogue/price-factors.ts";
-import { fieldsIn, type NamedField, type UsageRecord } from "./usage-fields.ts";
+import { fieldsIn, type NamedField, type UsageRecord } from "../money/usage-fields.ts";
 
 /** The API that shows a record: the operator's or the customer's. */
 export type Api = "admin" | "api";
