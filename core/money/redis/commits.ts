@@ -7,7 +7,6 @@ import { listOf, textOf } from "../../redis/reply.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import { Outbox } from "../outbox.ts";
 import type { StoredEntry } from "../outbox-entry.ts";
 import { callOf } from "../unreadable.ts";
 import { asReply, type Bucket } from "./bucket.ts";
@@ -23,9 +22,6 @@ interface CommitsOptions {
   readonly watch: Pick<LedgerWatch, "keep" | "isHome">;
 }
 
-/** The place of an entry of the spool that no bucket takes. */
-const LOST = "lost|";
-
 /**
  * Hands posted calls to the committer. Each process commits its own posts from memory, which it keeps until the commit
  * in case Redis loses them. An outbox in Redis is read only if its process died. So in normal operation nothing is read
@@ -34,8 +30,6 @@ const LOST = "lost|";
 export class Commits {
   private readonly options: CommitsOptions;
   private readonly byName: ReadonlyMap<string, Bucket>;
-  /** Entries of the spool whose text names no account: they go from the disk to the quarantine. */
-  readonly lost = new Outbox();
   private next = 0;
   /** The pause of the committer. The next post ends it, and so does a stop. */
   private readonly pause: WakeableSleep;
@@ -47,15 +41,11 @@ export class Commits {
     this.byName = new Map(options.buckets.map((bucket) => [bucket.name, bucket]));
   }
 
-  /** Count of uncommitted calls that this process posted, or found in its spool. */
+  /** Count of uncommitted calls that this process posted. */
   get size(): number {
-    return this.posted + this.lost.unsent.size;
-  }
-
-  private get posted(): number {
-    let posted = 0;
-    for (const { outbox } of this.options.buckets) posted += outbox.posted.size;
-    return posted;
+    let size = 0;
+    for (const { outbox } of this.options.buckets) size += outbox.posted.size;
+    return size;
   }
 
   add(bucket: Bucket, entry: StoredEntry): void {
@@ -95,8 +85,8 @@ export class Commits {
   }
 
   private async waitForMore(max: number): Promise<void> {
-    const { posted } = this;
-    if (posted > 0 && posted < max) await sleep(this.options.machine, LIFETIMES.gatherMs);
+    const { size } = this;
+    if (size > 0 && size < max) await sleep(this.options.machine, LIFETIMES.gatherMs);
   }
 
   stop(): void {
@@ -124,12 +114,6 @@ export class Commits {
   private async acknowledgeNow(entries: readonly StoredEntry[]): Promise<void> {
     const byOutbox = new Map<string, StoredEntry[]>();
     for (const entry of entries) {
-      if (entry.entryId.startsWith(LOST)) {
-        const { callId } = callOf(entry);
-        this.lost.unsent.get(callId)?.drop?.();
-        this.lost.unsent.delete(callId);
-        continue;
-      }
       const outbox = outboxOf(entry);
       const group = byOutbox.get(outbox);
       if (group) group.push(entry);
@@ -184,11 +168,7 @@ export class Commits {
 
   private async gather(max: number): Promise<StoredEntry[]> {
     const { buckets } = this.options;
-    const lost = [...this.lost.unsent.values()].slice(0, max);
-    const entries: StoredEntry[] = lost.map(({ entry }) => ({
-      ...entry,
-      entryId: LOST + callOf(entry).callId,
-    }));
+    const entries: StoredEntry[] = [];
     // Begin at another bucket each time, so that a busy one does not delay the others.
     this.next = (this.next + 1) % buckets.length;
     for (let at = 0; at < buckets.length && entries.length < max; at += 1) {

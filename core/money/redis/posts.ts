@@ -9,7 +9,7 @@ import { encodeEntry, entryOf } from "../entry.ts";
 import { type DebitResult, type Posted, WALLET } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Sent, UnsentPost } from "../outbox.ts";
-import { type DebitEntry, isReadable, type Posting, type StoredEntry } from "../outbox-entry.ts";
+import type { DebitEntry, Posting, StoredEntry } from "../outbox-entry.ts";
 import { loadWithPurses } from "../purse.ts";
 import { type StandingCall, unsentPost } from "../standing.ts";
 import { callOf, costOf } from "../unreadable.ts";
@@ -93,14 +93,10 @@ export class Posts {
 
   /** Opens the spool, and queues the posts that earlier processes left in it. */
   async start(): Promise<void> {
-    const { spool, buckets, commits, log } = this.options;
+    const { spool, buckets, log } = this.options;
     this.spool = await Spool.open(spool);
-    for (const spooled of this.spool.recovered) {
-      const { accountId } = callOf(spooled.entry);
-      // Redis cannot take an entry whose text does not show whose wallet it charges.
-      const isLost = accountId === "" && !isReadable(spooled.entry);
-      (isLost ? commits.lost : buckets.of(accountId).outbox).keep(spooled);
-    }
+    for (const spooled of this.spool.recovered)
+      buckets.of(callOf(spooled.entry).accountId).outbox.keep(spooled);
     if (this.unconfirmed === 0) return;
     log.info({ calls: this.unconfirmed }, "replaying spooled posts");
     failpoint("spool.replaying");
