@@ -18,7 +18,7 @@ const FILE_TIMEOUT_MS = 1_800_000;
 const PROCESSES_AT_ONCE = 8;
 const BUSIEST_SHOWN = 40;
 const SHORT_FAILURE_LENGTH = 1_500;
-/** The program that runs several files. */
+/** The program that runs test files. */
 const TOGETHER = join(testFolder, "support", "together.js");
 
 /** The counts of V8, in a file for each process that ended by itself. */
@@ -97,7 +97,6 @@ async function runAll(
   const clock = new EndedChildren();
   const runs = processes.map(async ({ node, version, paths }) => {
     const [first = ""] = paths;
-    const program = paths.length === 1 ? [join(testFolder, first)] : [TOGETHER, first];
     // Without the loader that tap adds to NODE_OPTIONS: every gateway would inherit it, at 0.4 s
     // each.
     const command = [
@@ -105,7 +104,8 @@ async function runAll(
       `${FILES_TOGETHER}=${paths.join()}`,
       node,
       ...shortLivedFlags(version),
-      ...program,
+      TOGETHER,
+      first,
     ];
     const options = { env, timeout: FILE_TIMEOUT_MS * paths.length, buffered: true };
     const run = t.spawn("env", command, options, `${version}, ${first}`);

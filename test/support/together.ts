@@ -1,3 +1,5 @@
+// Before tap: see there.
+import "./thrown-errors.ts";
 import { once } from "node:events";
 import { join } from "node:path";
 import t from "tap";
@@ -5,8 +7,8 @@ import { packageRoot } from "../../core/process/root.ts";
 import { FILE_BEGINS, FILES_TOGETHER } from "./tap-results.ts";
 
 /**
- * Runs several test files in this process, one after the other: starting Node and loading tap takes longer than
- * most of them. A comment names the file whose tests follow.
+ * Runs test files in this process, one after the other: starting Node and loading tap takes longer than most of
+ * them. A comment names the file whose tests follow.
  *
  * The environment names the files and the seconds that each may take. As arguments, the files would be part of the
  * name of each folder that `t.testdir` creates, which is too long then; the only argument is the first file.
