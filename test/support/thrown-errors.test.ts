@@ -6,7 +6,7 @@ import { Parser } from "tap-parser";
 import { FILES_TOGETHER, type FileResults, ProcessResults } from "./tap-results.ts";
 import { testFolder } from "./test-processes.ts";
 
-/** Most errors reach no code of the test, which waits for something that does not happen. */
+/** All errors but the first reach no code of the test, which waits for something that does not happen. */
 const FILE = `import { EventEmitter } from "node:events";
 import t from "tap";
 const never = new Promise(() => {});
