@@ -34,11 +34,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "a byte more in a reserve of three times a record",
   },
   {
-    source: "core/money/embedded/replay.ts",
-    before: "return Promise.resolve();",
-    why: "its only caller awaits it",
-  },
-  {
     source: "core/money/entry.ts",
     before: "if (texts.size >= TEXTS_MAX)",
     why: "a cache: only its hits and its memory change",
@@ -48,12 +43,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     before: "if (found.newest.length > 0)",
     after: "if (found.newest.length >= 0)",
     why: "a segment without records is empty, or there is none",
-  },
-  {
-    source: "core/money/embedded/replay.ts",
-    before: "return true;",
-    after: "return false;",
-    why: "only after a stop abandoned the loads, so the wallet of the entry is not loaded",
   },
   {
     source: "core/money/journal/recovery.ts",

@@ -4,7 +4,7 @@ import { decodeEntry } from "../entry.ts";
 import type { Posted } from "../hold-store.ts";
 import { Journal, type JournalOptions } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
-import { isReadable, type ReadableEntry, type StoredEntry } from "../outbox-entry.ts";
+import type { ReadableEntry, StoredEntry } from "../outbox-entry.ts";
 import { type StandingCall, standingPost } from "../standing.ts";
 import { callOf } from "../unreadable.ts";
 import { Replay } from "./replay.ts";
@@ -102,23 +102,23 @@ export class PostedCalls {
 
   async read(max: number, waitMs: number): Promise<StoredEntry[]> {
     if (this.size === 0 && waitMs > 0) await this.pause.sleep(waitMs);
-    const awaited = this.replay.awaited(max);
-    return awaited.length > 0 ? awaited : this.outbox.oldest(max);
+    return this.outbox.oldest(max);
   }
 
-  /** Drops entries that are in the ledger. Returns those that count as uncommitted: all but the replayed ones. */
+  /** Drops entries that are in the ledger. Returns those that were not dropped before. */
   acknowledge(entries: readonly StoredEntry[]): StoredEntry[] {
     return entries.filter((entry) => {
       const posted = this.outbox.commit(entry);
       if (posted === undefined) return false;
       this.journal?.acknowledge(Number(posted.entryId));
-      return !this.replay.acknowledge(posted) && isReadable(entry);
+      this.replay.acknowledge(posted);
+      return true;
     });
   }
 
-  /** Resolves once the ledger has every call of the account that the journal had at the start. */
-  replayed(accountId: string): Promise<void> {
-    return this.replay.whenCommitted(accountId);
+  /** Resolves once the ledger has every call that the journal had at the start. */
+  replayed(): Promise<void> {
+    return this.replay.committed;
   }
 
   /** Returns why the posts of `calls` calls cannot be kept; undefined if they can. */

@@ -69,7 +69,7 @@ export class EmbeddedHoldStore implements HoldStore {
     this.locked = refusal;
     const posted = new PostedCalls(journal, outboxEntriesMax);
     this.posted = posted;
-    this.wallets = new EmbeddedWallets((accountId) => posted.replayed(accountId));
+    this.wallets = new EmbeddedWallets(() => posted.replayed());
     this.calls = new EmbeddedCalls(this.wallets, posted, machine);
     this.idle = new IdleWallets(this.wallets, this.calls, machine, times);
   }
@@ -191,7 +191,7 @@ export class EmbeddedHoldStore implements HoldStore {
     return { kind: "away", reason, cause };
   }
 
-  /** A wallet loads only once the ledger has its calls of before the start. */
+  /** A wallet loads only once the ledger has the calls of before the start. */
   private healthOfReplay(): HoldStoreHealth {
     const { leftToReplay } = this.posted;
     if (leftToReplay <= REPLAYED_MAX) return { kind: "ok" };

@@ -19,10 +19,10 @@ interface Load {
 export class EmbeddedWallets {
   private readonly wallets = new Map<string, Wallet>();
   private readonly loading = new Map<string, Load>();
-  private readonly whenCommitted: (accountId: string) => Promise<void>;
+  private readonly whenCommitted: () => Promise<void>;
 
-  /** `whenCommitted` resolves once the ledger has every post of the account from before this start. */
-  constructor(whenCommitted: (accountId: string) => Promise<void>) {
+  /** `whenCommitted` resolves once the ledger has every post from before this start. */
+  constructor(whenCommitted: () => Promise<void>) {
     this.whenCommitted = whenCommitted;
   }
 
@@ -66,7 +66,7 @@ export class EmbeddedWallets {
     if (running !== undefined) return running.done;
     const load: Load = { done: Promise.resolve(false), credit: undefined };
     this.loading.set(key, load);
-    load.done = this.loadNow(accountId, key, read, load).finally(() => this.loading.delete(key));
+    load.done = this.loadNow(key, read, load).finally(() => this.loading.delete(key));
     return load.done;
   }
 
@@ -96,15 +96,10 @@ export class EmbeddedWallets {
     return wallet === undefined ? undefined : balancesOf(wallet);
   }
 
-  private async loadNow(
-    accountId: string,
-    key: string,
-    read: ReadWallet,
-    load: Load,
-  ): Promise<boolean> {
+  private async loadNow(key: string, read: ReadWallet, load: Load): Promise<boolean> {
     // No call can be posted for a wallet that is not loaded. So once the ledger has the replayed calls, a read that
     // begins now includes every call.
-    await this.whenCommitted(accountId);
+    await this.whenCommitted();
     const snapshot = await read();
     if (snapshot === undefined) return false;
     failpoint("wallet.read");

@@ -62,7 +62,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "a wallet is loaded before replayed posts are committed": {
     file: "core/money/embedded/wallets.ts",
-    find: "await this.whenCommitted(accountId);",
+    find: "await this.whenCommitted();",
     replace: "",
     store: "embedded",
     faults: { kill: 2_000, ledgerSlow: 2_000 },
