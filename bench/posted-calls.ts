@@ -4,7 +4,7 @@ import { connect, type Sql } from "../core/database/client.ts";
 import { PostgresEpochs } from "../core/money/ledger/epochs.ts";
 import type { LedgerHistory } from "../core/money/ledger-history.ts";
 import type { Posting } from "../core/money/outbox-entry.ts";
-import { RedisHoldStore } from "../core/money/redis/store.ts";
+import { createRedisHoldStore, type RedisHoldStore } from "../core/money/redis/store.ts";
 import { newId } from "../core/process/id.ts";
 import { RedisClient } from "../core/redis/client.ts";
 import type { Children } from "./children.ts";
@@ -78,7 +78,7 @@ export async function startStore(
   outboxEntriesMax: number,
 ): Promise<{ store: RedisHoldStore; client: RedisClient }> {
   const client = new RedisClient(redisUrl, 5_000);
-  const store = new RedisHoldStore({
+  const store = createRedisHoldStore({
     client,
     prefix: "tollgate",
     spool: { folder: spoolFolder, bytesMax: SPOOL_BYTES_MAX, log: quietLog },

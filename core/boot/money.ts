@@ -197,13 +197,13 @@ async function createRedis(
   ledger: Ledger,
   log: Log,
 ): Promise<Pick<Stores, "holdStore" | "rateLimiter"> & { client: RedisCommands }> {
-  const [{ RedisClient }, { RedisRateLimiter }, { RedisHoldStore }] = await Promise.all([
+  const [{ RedisClient }, { RedisRateLimiter }, { createRedisHoldStore }] = await Promise.all([
     import("../redis/client.ts"),
     import("../limits/redis.ts"),
     import("../money/redis/store.ts"),
   ]);
   const client = new RedisClient(servers, LIFETIMES.replyTimeoutMs);
-  const holdStore = new RedisHoldStore({
+  const holdStore = createRedisHoldStore({
     client,
     prefix: REDIS_PREFIX,
     spool: { folder: join(data, "spool"), bytesMax: SPOOL_BYTES_MAX, log },

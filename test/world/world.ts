@@ -1,6 +1,6 @@
 import { EmbeddedHoldStore } from "../../core/money/embedded/store.ts";
 import type { Balances, HoldStore } from "../../core/money/hold-store.ts";
-import { RedisHoldStore } from "../../core/money/redis/store.ts";
+import { createRedisHoldStore } from "../../core/money/redis/store.ts";
 import type { Log } from "../../core/process/log.ts";
 import { Random } from "../support/random.ts";
 import { AccountLoad } from "./account-load.ts";
@@ -197,7 +197,7 @@ export class World {
     if (this.redis) {
       const { version } = process;
       const client = this.redis.clientOf(process);
-      return new RedisHoldStore({
+      return createRedisHoldStore({
         client: version === "this" ? client : new OtherCommands(client, version),
         prefix: PREFIX,
         buckets,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { epochScript } from "../../../../core/money/redis/scripts.ts";
-import { RedisHoldStore } from "../../../../core/money/redis/store.ts";
+import { createRedisHoldStore, type RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import type { LedgerLookup, StoreTimes } from "../../../../core/money/redis/store-options.ts";
 import { readView } from "../../../../core/money/redis/view.ts";
 import type { Log } from "../../../../core/process/log.ts";
@@ -39,6 +39,8 @@ export interface StoreOptions {
 /** A hold store in this process that can crash like a process. */
 export interface TestStore {
   readonly store: RedisHoldStore;
+  /** Its id in Redis; `~1` and so on follow once its leases were ended. */
+  readonly gateway: string;
   readonly prefix: string;
   readonly spoolFolder: string;
   /** Closes its connection and stops, which looks like a kill -9 to Redis. */
@@ -67,8 +69,12 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
   const spoolFolder = options.spoolFolder ?? newFolder();
   const client = options.client ?? clientOf(options.servers);
   const log = options.log ?? recordedLog().log;
-  const { machine = systemMachine } = options;
-  const store = new RedisHoldStore({
+  const { machine: given = systemMachine } = options;
+  // A store asks for its own id first.
+  const ids = [given.uuid()];
+  const [gateway = ""] = ids;
+  const machine = { ...given, uuid: () => ids.pop() ?? given.uuid() };
+  const store = createRedisHoldStore({
     client,
     prefix,
     buckets: BUCKETS,
@@ -83,6 +89,7 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
   await store.start();
   return {
     store,
+    gateway,
     prefix,
     spoolFolder,
     async die() {
