@@ -10,7 +10,7 @@ import { EmbeddedRateLimiter } from "../limits/embedded.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import { Backlog } from "../money/backlog.ts";
 import { Committer } from "../money/committer.ts";
-import { EmbeddedHoldStore } from "../money/embedded/store.ts";
+import { createEmbeddedHoldStore, type EmbeddedHoldStore } from "../money/embedded/store.ts";
 import type { HoldStore, HoldStoreHealth } from "../money/hold-store.ts";
 import {
   BalancesLock,
@@ -182,7 +182,7 @@ function embedded(
   log: Log,
   refusal?: () => string | undefined,
 ): EmbeddedHoldStore {
-  return new EmbeddedHoldStore({
+  return createEmbeddedHoldStore({
     journal: { folder: join(data, "journal"), bytesMax: JOURNAL_BYTES_MAX, sync: false, log },
     outboxEntriesMax: OUTBOX_ENTRIES_MAX,
     history: ledger.history,

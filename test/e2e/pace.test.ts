@@ -16,7 +16,7 @@ const WAITS = "the ledger is slower than the calls; new calls wait";
 
 /** Reports any number of uncommitted calls: `POST /backlog?calls=N`. */
 const PLUGIN = `
-import { EmbeddedHoldStore } from "${join(packageRoot, "dist/core/money/embedded/store.js")}";
+import { Backlog } from "${join(packageRoot, "dist/core/money/backlog.js")}";
 export default () => ({
   name: "backlog",
   routes(router) {
@@ -24,7 +24,7 @@ export default () => ({
       method: "POST", path: "/backlog", access: "public", bodyBytesMax: 0,
       handler({ query }) {
         const calls = Number(query.get("calls"));
-        EmbeddedHoldStore.prototype.uncommittedCalls = () => calls;
+        Object.defineProperty(Backlog.prototype, "calls", { configurable: true, get: () => calls });
         return { status: 204, headers: [], body: "" };
       },
     });

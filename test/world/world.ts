@@ -1,4 +1,4 @@
-import { EmbeddedHoldStore } from "../../core/money/embedded/store.ts";
+import { createEmbeddedHoldStore } from "../../core/money/embedded/store.ts";
 import type { Balances, HoldStore } from "../../core/money/hold-store.ts";
 import { createRedisHoldStore } from "../../core/money/redis/store.ts";
 import type { Log } from "../../core/process/log.ts";
@@ -166,9 +166,8 @@ export class World {
   /** Returns the balances of a wallet, or of a purse, in the hold store; undefined if it is not loaded. */
   balancesOf(accountId: string, purse?: string): Balances | undefined {
     if (this.redis) return this.redis.balancesOf(accountId, purse);
-    const [first] = this.gateways;
-    const store = first?.holdStore;
-    return store instanceof EmbeddedHoldStore ? store.balances(accountId, purse) : undefined;
+    const found = this.gateways[0]?.holdStore?.balances(accountId, purse);
+    return found instanceof Promise ? undefined : found;
   }
 
   private newHost(name: string): Host {
@@ -216,7 +215,7 @@ export class World {
       segmentBytes: 8_000,
       sync: false,
     };
-    return new EmbeddedHoldStore({
+    return createEmbeddedHoldStore({
       journal: { ...journal, log, machine: process },
       outboxEntriesMax,
       history: this.ledger.for(process).history,

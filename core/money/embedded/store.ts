@@ -1,26 +1,18 @@
-import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
+import { sleep, systemMachine } from "../../process/machine.ts";
 import type {
-  Balances,
-  CreditTotal,
-  DebitResult,
-  ExtendRequest,
   ExtendResult,
-  HoldRequest,
   HoldResult,
   HoldStore,
   HoldStoreHealth,
-  LoadedVersion,
   Posted,
   RestoreResult,
-  WalletSnapshot,
 } from "../hold-store.ts";
 import type { JournalOptions } from "../journal/journal.ts";
 import type { LedgerHistory } from "../ledger-history.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import type { DebitEntry, Posting, StoredEntry } from "../outbox-entry.ts";
+import type { Posting } from "../outbox-entry.ts";
 import { RevokedKeys } from "../revoked-keys.ts";
-import type { StandingCall } from "../standing.ts";
 import { EmbeddedCalls } from "./calls.ts";
 import { type IdleTimes, IdleWallets } from "./idle-wallets.ts";
 import { FileKeptProgress } from "./kept-progress.ts";
@@ -48,181 +40,125 @@ const noRefusal = () => undefined;
  * The hold store of a single process: wallets and holds in memory, posted calls in a journal. A kill -9 loses the
  * holds, whose calls died too, and no posted call. Everything but `load` and `read` is synchronous.
  */
-export class EmbeddedHoldStore implements HoldStore {
-  private readonly wallets: EmbeddedWallets;
-  private readonly calls: EmbeddedCalls;
-  private readonly posted: PostedCalls;
-  private readonly idle: IdleWallets;
-  private readonly watch: LedgerWatch;
-  private readonly machine: Machine;
-  private readonly revoked: RevokedKeys;
-  private readonly locked: () => string | undefined;
-  private isRestoring = false;
+export function createEmbeddedHoldStore(options: EmbeddedHoldStoreOptions) {
+  const { journal, outboxEntriesMax, history, times = LIFETIMES } = options;
+  const { refusal: locked = noRefusal } = options;
+  const { folder, log, machine = systemMachine } = journal;
+  const kept = new FileKeptProgress(machine, folder, log);
+  const watch = new LedgerWatch({ history, kept, machine, log });
+  const revoked = new RevokedKeys(machine);
+  const posted = new PostedCalls(journal, outboxEntriesMax);
+  const wallets = new EmbeddedWallets(() => posted.replayed());
+  const calls = new EmbeddedCalls(wallets, posted, machine);
+  const idle = new IdleWallets(wallets, calls, machine, times);
+  let isRestoring = false;
 
-  constructor(options: EmbeddedHoldStoreOptions) {
-    const { journal, outboxEntriesMax, history, refusal = noRefusal, times = LIFETIMES } = options;
-    const { folder, log, machine = systemMachine } = journal;
-    const kept = new FileKeptProgress(machine, folder, log);
-    this.watch = new LedgerWatch({ history, kept, machine, log });
-    this.machine = machine;
-    this.revoked = new RevokedKeys(machine);
-    this.locked = refusal;
-    const posted = new PostedCalls(journal, outboxEntriesMax);
-    this.posted = posted;
-    this.wallets = new EmbeddedWallets(() => posted.replayed());
-    this.calls = new EmbeddedCalls(this.wallets, posted, machine);
-    this.idle = new IdleWallets(this.wallets, this.calls, machine, times);
-  }
-
-  async start(): Promise<void> {
-    await this.posted.start();
+  async function start(): Promise<void> {
+    await posted.start();
     try {
-      await this.watch.requireHome();
+      await watch.requireHome();
     } catch (error) {
-      await this.posted.stop();
+      await posted.stop();
       throw error;
     }
-    await this.watch.start();
-    this.idle.start();
+    await watch.start();
+    idle.start();
   }
 
-  async stop(): Promise<void> {
-    await this.idle.stop();
-    await this.watch.stop();
-    await this.posted.stop();
+  async function stop(): Promise<void> {
+    await idle.stop();
+    await watch.stop();
+    await posted.stop();
   }
 
-  hold(request: HoldRequest): HoldResult {
-    // Checked first: a client with a revoked key must not try again.
-    if (this.revoked.has(request.keyId)) return REVOKED;
-    const reason = this.refusal();
-    return reason === undefined ? this.calls.hold(request) : { kind: "unavailable", reason };
-  }
-
-  extend(request: ExtendRequest): ExtendResult {
-    return this.locked() === undefined ? this.calls.extend(request) : GONE;
-  }
-
-  post(posting: Posting): Posted {
-    const [result] = this.calls.postAll([posting]);
+  function post(posting: Posting): Posted {
+    const [result] = calls.postAll([posting]);
     if (result === undefined || result instanceof Error) throw result;
     return result;
   }
 
-  postAll(postings: readonly Posting[]): (Posted | Error)[] {
-    return this.calls.postAll(postings);
-  }
-
-  debit(entry: DebitEntry): DebitResult {
-    const reason = this.refusal();
-    return reason === undefined ? this.calls.debit(entry) : { kind: "unavailable", reason };
-  }
-
-  void(callId: string): void {
-    this.calls.void(callId);
-  }
-
-  load(
-    accountId: string,
-    read: () => Promise<WalletSnapshot | undefined>,
-    purse?: string,
-  ): Promise<boolean> {
-    return this.wallets.load(accountId, read, purse);
-  }
-
-  credit(movement: CreditTotal): boolean {
-    return this.wallets.credit(movement);
-  }
-
-  balances(accountId: string, purse?: string | null): Balances | undefined {
-    return this.wallets.balances(accountId, purse);
-  }
-
   /** Drops all wallets, to load them again. Returns false, and drops none, while one is in use. */
-  forgetWallets(): boolean {
-    return this.calls.size === 0 && this.posted.size === 0 && this.wallets.forget();
+  function forgetWallets(): boolean {
+    return calls.size === 0 && posted.size === 0 && wallets.forget();
   }
 
-  async *loadedVersions(): AsyncGenerator<LoadedVersion[]> {
-    yield* this.wallets.versions();
-  }
-
-  revoke(keyId: string): void {
-    this.revoked.add(keyId);
-  }
-
-  restore(keyId: string): void {
-    this.revoked.delete(keyId);
-  }
-
-  read(max: number, waitMs: number): Promise<StoredEntry[]> {
-    return this.posted.read(max, waitMs);
-  }
-
-  acknowledge(entries: readonly StoredEntry[]): void {
-    this.calls.acknowledge(entries);
-  }
-
-  uncommittedCalls(): number {
-    return this.posted.size;
-  }
-
-  findUncommitted(callId: string): StoredEntry | undefined {
-    return this.posted.uncommitted(callId);
-  }
-
-  unsent(): StandingCall[] {
-    return [];
-  }
-
-  unsyncedMs(): number {
-    return this.posted.unsyncedMs;
-  }
-
-  async *standing(): AsyncGenerator<StandingCall[]> {
-    yield this.calls.standing();
-    yield this.posted.standing();
-  }
-
-  health(): HoldStoreHealth {
-    const reason = this.refusal() ?? this.calls.refusal();
-    if (reason === undefined) return this.healthOfReplay();
-    const cause = reason === this.watch.refusal ? this.watch.cause : "journal_or_lock";
+  function health(): HoldStoreHealth {
+    const reason = refusal() ?? calls.refusal();
+    if (reason === undefined) return healthOfReplay(posted.leftToReplay);
+    const cause = reason === watch.refusal ? watch.cause : "journal_or_lock";
     return { kind: "away", reason, cause };
   }
 
-  /** A wallet loads only once the ledger has the calls of before the start. */
-  private healthOfReplay(): HoldStoreHealth {
-    const { leftToReplay } = this.posted;
-    if (leftToReplay <= REPLAYED_MAX) return { kind: "ok" };
-    const reason = `${leftToReplay} calls that were posted before the start are not in the ledger yet`;
-    return { kind: "away", reason, cause: "replaying" };
-  }
-
-  ledgerWentBack(): boolean {
-    return this.watch.wentBack;
-  }
-
   /** Waits until no wallet is in use: what a running call holds is only in this memory. */
-  async restoreFromLedger(): Promise<RestoreResult> {
-    this.isRestoring = true;
+  async function restoreFromLedger(): Promise<RestoreResult> {
+    isRestoring = true;
     try {
-      const deadlineMs = this.machine.monotonic() + LIFETIMES.restoreWaitMs;
-      while (!this.forgetWallets()) {
-        if (this.machine.monotonic() >= deadlineMs) {
-          const reason = `${this.calls.size} calls are running, ${this.posted.size} are not committed`;
+      const deadlineMs = machine.monotonic() + LIFETIMES.restoreWaitMs;
+      while (!forgetWallets()) {
+        if (machine.monotonic() >= deadlineMs) {
+          const reason = `${calls.size} calls are running, ${posted.size} are not committed`;
           return { kind: "busy", reason };
         }
-        await sleep(this.machine, LIFETIMES.restorePollMs);
+        await sleep(machine, LIFETIMES.restorePollMs);
       }
-      await this.watch.restored();
+      await watch.restored();
       return { kind: "restored" };
     } finally {
-      this.isRestoring = false;
+      isRestoring = false;
     }
   }
 
-  private refusal(): string | undefined {
-    return this.locked() ?? (this.isRestoring ? RESTORING : this.watch.refusal);
+  function refusal(): string | undefined {
+    return locked() ?? (isRestoring ? RESTORING : watch.refusal);
   }
+
+  return {
+    start,
+    stop,
+    hold(request) {
+      // Checked first: a client with a revoked key must not try again.
+      if (revoked.has(request.keyId)) return REVOKED;
+      const reason = refusal();
+      return reason === undefined ? calls.hold(request) : { kind: "unavailable", reason };
+    },
+    extend: (request) => (locked() === undefined ? calls.extend(request) : GONE),
+    post,
+    postAll: (postings) => calls.postAll(postings),
+    debit(entry) {
+      const reason = refusal();
+      return reason === undefined ? calls.debit(entry) : { kind: "unavailable", reason };
+    },
+    void: (callId: string) => calls.void(callId),
+    load: (...wallet) => wallets.load(...wallet),
+    credit: (movement) => wallets.credit(movement),
+    balances: (...wallet) => wallets.balances(...wallet),
+    forgetWallets,
+    async *loadedVersions() {
+      yield* wallets.versions();
+    },
+    revoke: (keyId: string) => revoked.add(keyId),
+    restore: (keyId: string) => revoked.delete(keyId),
+    read: (max, waitMs) => posted.read(max, waitMs),
+    acknowledge: (entries) => calls.acknowledge(entries),
+    uncommittedCalls: () => posted.size,
+    findUncommitted: (callId) => posted.uncommitted(callId),
+    unsent: () => [],
+    unsyncedMs: () => posted.unsyncedMs,
+    async *standing() {
+      yield calls.standing();
+      yield posted.standing();
+    },
+    health,
+    ledgerWentBack: () => watch.wentBack,
+    restoreFromLedger,
+  } satisfies HoldStore & { forgetWallets(): boolean };
+}
+
+export type EmbeddedHoldStore = ReturnType<typeof createEmbeddedHoldStore>;
+
+/** A wallet loads only once the ledger has the calls of before the start. */
+function healthOfReplay(left: number): HoldStoreHealth {
+  if (left <= REPLAYED_MAX) return { kind: "ok" };
+  const reason = `${left} calls that were posted before the start are not in the ledger yet`;
+  return { kind: "away", reason, cause: "replaying" };
 }

@@ -1,7 +1,10 @@
 import type { Test } from "tap";
 import { type Accounts, type Keys, openAccounts } from "../../../core/accounts/index.ts";
 import { type KeyRows, keyRowsOf } from "../../../core/accounts/key-rows.ts";
-import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
+import {
+  createEmbeddedHoldStore,
+  type EmbeddedHoldStore,
+} from "../../../core/money/embedded/store.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
@@ -40,7 +43,7 @@ function opening(subject: LedgerUnderTest): AccountsUnderTest {
   const { log } = recordedLog();
   const { database } = subject.ledger;
   const journal = { folder: "never-opened", bytesMax: 1, sync: false, log };
-  const holdStore = new EmbeddedHoldStore({
+  const holdStore = createEmbeddedHoldStore({
     journal,
     outboxEntriesMax: 1,
     history: new MemoryHistory(),

@@ -8,7 +8,7 @@ import t from "tap";
 import { KEY_PREFIX, type KeyRecord, type NewKey } from "../../../core/accounts/account.ts";
 import type { KeyRows } from "../../../core/accounts/key-rows.ts";
 import { CachedKeys } from "../../../core/accounts/keys.ts";
-import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
+import { createEmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
@@ -82,7 +82,7 @@ function setUp(cacheBytesMax = 64_000_000) {
   const clock = { ms: 1_000_000, now: () => clock.ms, monotonic: () => clock.ms };
   const rows = new MemoryKeyRows();
   const { log, lines } = recordedLog();
-  const holdStore = new EmbeddedHoldStore({
+  const holdStore = createEmbeddedHoldStore({
     journal: { folder: join(tmpdir(), "never-opened"), bytesMax: 1, sync: false, log },
     outboxEntriesMax: 1,
     history: new MemoryHistory(),

@@ -7,7 +7,7 @@ import { connect } from "../../../core/database/client.ts";
 import { EmbeddedDatabase } from "../../../core/database/embedded.ts";
 import { remoteServer } from "../../../core/database/server.ts";
 import { Committer } from "../../../core/money/committer.ts";
-import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
+import { createEmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import type { Ledger } from "../../../core/money/ledger.ts";
 import { StoredWallets } from "../../../core/money/stored-wallets.ts";
@@ -31,7 +31,7 @@ const clock = systemClock;
 async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-commit-"));
   const journal = { folder, bytesMax: 100_000_000, sync: false, log };
-  const holdStore = new EmbeddedHoldStore({
+  const holdStore = createEmbeddedHoldStore({
     journal,
     outboxEntriesMax: 1_000_000,
     history: new MemoryHistory(),

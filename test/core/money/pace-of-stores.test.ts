@@ -6,7 +6,7 @@ import t from "tap";
 import { messagesEndpoint } from "../../../core/catalogue/endpoint.ts";
 import { Backlog } from "../../../core/money/backlog.ts";
 import { Committer } from "../../../core/money/committer.ts";
-import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
+import { createEmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { Pace } from "../../../core/money/pace.ts";
 import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import type { Call } from "../../../core/plugin/call.ts";
@@ -26,7 +26,7 @@ const COMMIT_MS = 10;
 async function load(isPaced: boolean) {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-pace-"));
   const { log } = recordedLog();
-  const holdStore = new EmbeddedHoldStore({
+  const holdStore = createEmbeddedHoldStore({
     journal: { folder, bytesMax: 10_000_000, sync: false, log },
     outboxEntriesMax: ENTRIES_MAX,
     history: new MemoryHistory(),

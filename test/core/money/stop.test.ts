@@ -1,6 +1,6 @@
 import t from "tap";
 import { Committer } from "../../../core/money/committer.ts";
-import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
+import { createEmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { stopMoney } from "../../../core/money/stop.ts";
 import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import type { Machine } from "../../../core/process/machine.ts";
@@ -18,7 +18,7 @@ async function stage() {
   const ledger = new StubLedger();
   ledger.addAccount("A");
   const start = async (machine: Machine) => {
-    const holdStore = new EmbeddedHoldStore({
+    const holdStore = createEmbeddedHoldStore({
       journal: { folder: "/data/journal", bytesMax: 1e6, sync: false, log, machine },
       outboxEntriesMax: 1_000,
       history: new MemoryHistory(),

@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { Committer } from "../../../core/money/committer.ts";
-import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
+import {
+  createEmbeddedHoldStore,
+  type EmbeddedHoldStore,
+} from "../../../core/money/embedded/store.ts";
 import { encodeEntry } from "../../../core/money/entry.ts";
 import type { HoldStore } from "../../../core/money/hold-store.ts";
 import { Journal } from "../../../core/money/journal/journal.ts";
@@ -57,7 +60,7 @@ async function storeWithJournal(t: Test, texts: readonly string[]): Promise<Embe
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   await writeJournal(folder, texts);
   const { log } = recordedLog();
-  return new EmbeddedHoldStore({
+  return createEmbeddedHoldStore({
     journal: { folder, bytesMax: 1_000_000, sync: false, log },
     ...{ outboxEntriesMax: 10, history: new MemoryHistory() },
   });

@@ -1,7 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
+import {
+  createEmbeddedHoldStore,
+  type EmbeddedHoldStore,
+} from "../../../core/money/embedded/store.ts";
 import type { Movement } from "../../../core/money/outbox-entry.ts";
 
 import { StoredWallets } from "../../../core/money/stored-wallets.ts";
@@ -20,7 +23,7 @@ export interface Stores {
 export async function withStores(body: (stores: Stores) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-wallets-"));
   const logged = recordedLog();
-  const holdStore = new EmbeddedHoldStore({
+  const holdStore = createEmbeddedHoldStore({
     journal: { folder, bytesMax: 10_000_000, sync: false, log: logged.log },
     outboxEntriesMax: 10_000,
     history: new MemoryHistory(),

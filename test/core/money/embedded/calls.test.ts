@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { debitOf } from "../../../../core/money/debit.ts";
-import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import { createEmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
@@ -17,7 +17,7 @@ async function opened(t: Test, bytesMax = 100_000) {
   const { log, lines } = recordedLog();
   const journal = { folder, bytesMax, sync: false, log };
   const history = new MemoryHistory();
-  const store = new EmbeddedHoldStore({ journal, outboxEntriesMax: 100, history });
+  const store = createEmbeddedHoldStore({ journal, outboxEntriesMax: 100, history });
   await store.start();
   t.teardown(async () => {
     await store.stop();

@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import {
+  createEmbeddedHoldStore,
+  type EmbeddedHoldStore,
+} from "../../../../core/money/embedded/store.ts";
 import type { CreditTotal, WalletSnapshot } from "../../../../core/money/hold-store.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
@@ -28,7 +31,7 @@ t.test("movements of a wallet apply once, in any order", async (t) => {
   t.beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "tollgate-hold-store-"));
     const { log } = recordedLog();
-    store = new EmbeddedHoldStore({
+    store = createEmbeddedHoldStore({
       journal: { folder, bytesMax: 1_000_000, sync: false, log },
       outboxEntriesMax: 100,
       history: new MemoryHistory(),

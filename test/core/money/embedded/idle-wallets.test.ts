@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import {
+  createEmbeddedHoldStore,
+  type EmbeddedHoldStore,
+} from "../../../../core/money/embedded/store.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { posting, readable } from "../../../support/posting.ts";
@@ -17,7 +20,7 @@ async function started(t: Test): Promise<{ store: EmbeddedHoldStore; machine: Ma
   const folder = mkdtempSync(join(tmpdir(), "tollgate-hold-store-"));
   const machine = new ManualMachine();
   const { log } = recordedLog();
-  const store = new EmbeddedHoldStore({
+  const store = createEmbeddedHoldStore({
     journal: { folder, bytesMax: 1_000_000, sync: false, log, machine },
     outboxEntriesMax: 100,
     history: new MemoryHistory(),

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { FileKeptProgress } from "../../../../core/money/embedded/kept-progress.ts";
-import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import { createEmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { NO_PROGRESS } from "../../../../core/money/ledger-history.ts";
 import type { Disk } from "../../../../core/process/disk.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
@@ -129,7 +129,7 @@ t.test("a folder with the calls of one ledger is not used with another", async (
     const counts = new CommitCounts();
     counts.id = id;
     const { log } = recordedLog();
-    const store = new EmbeddedHoldStore({
+    const store = createEmbeddedHoldStore({
       journal: { folder, bytesMax: 1e6, sync: false, log },
       outboxEntriesMax: 1_000,
       history: new MemoryHistory(() => counts),

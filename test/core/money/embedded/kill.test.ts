@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
-import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import { createEmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { readable } from "../../../support/posting.ts";
@@ -55,7 +55,7 @@ async function postUntilKilled(folder: string, prefix: string, answers: string):
 
 async function replayed(folder: string): Promise<string[]> {
   const { log } = recordedLog();
-  const store = new EmbeddedHoldStore({
+  const store = createEmbeddedHoldStore({
     journal: { folder, bytesMax: 1e9, sync: false, log },
     outboxEntriesMax: 1e6,
     history: new MemoryHistory(),

@@ -4,14 +4,14 @@
  */
 import { openSync, writeSync } from "node:fs";
 import { pino } from "pino";
-import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import { createEmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { callIdOf, posting } from "../../../support/posting.ts";
 
 const [folder = "", prefix = "", answers = ""] = process.argv.slice(2);
 const answered = openSync(answers, "a");
 const log = pino({ level: "silent" });
-const store = new EmbeddedHoldStore({
+const store = createEmbeddedHoldStore({
   journal: { folder, bytesMax: 1e9, segmentBytes: 64 * 1024, sync: false, log },
   outboxEntriesMax: 1e6,
   history: new MemoryHistory(),

@@ -3,7 +3,10 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import {
+  createEmbeddedHoldStore,
+  type EmbeddedHoldStore,
+} from "../../../../core/money/embedded/store.ts";
 import type { LedgerHistory } from "../../../../core/money/ledger-history.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
@@ -24,7 +27,7 @@ function storeIn(
   limits: Limits = {},
   history: LedgerHistory = new MemoryHistory(),
 ) {
-  return new EmbeddedHoldStore({
+  return createEmbeddedHoldStore({
     journal: { folder, bytesMax: limits.bytesMax ?? 1_000_000, sync: false, log },
     outboxEntriesMax: limits.outboxEntriesMax ?? 10_000,
     history,

@@ -1,5 +1,8 @@
 import t from "tap";
-import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import {
+  createEmbeddedHoldStore,
+  type EmbeddedHoldStore,
+} from "../../../../core/money/embedded/store.ts";
 import { Spool } from "../../../../core/money/redis/spool.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { posting } from "../../../support/posting.ts";
@@ -14,7 +17,7 @@ async function embedded({
   log,
   pass,
 }: ReturnType<typeof simulatedMachine>): Promise<EmbeddedHoldStore> {
-  const store = new EmbeddedHoldStore({
+  const store = createEmbeddedHoldStore({
     journal: { folder: "/data/journal", bytesMax: 1e6, sync: false, log, machine },
     outboxEntriesMax: 1_000,
     history: new MemoryHistory(),
