@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { remoteServer } from "../core/database/server.ts";
 import { Committer } from "../core/money/committer.ts";
 import { entryOf } from "../core/money/entry.ts";
-import { PostgresLedger } from "../core/money/ledger/postgres.ts";
+import { createPostgresLedger, type PostgresLedger } from "../core/money/ledger/postgres.ts";
 import type { Children } from "./children.ts";
 import { printTable } from "./load/table.ts";
 import {
@@ -30,7 +30,7 @@ export const commit: Scenario = {
   onRequest: true,
   async run(children, options) {
     const stores = await startStores(children, { fsync: true });
-    const ledger = new PostgresLedger({
+    const ledger = createPostgresLedger({
       server: remoteServer(stores.sql),
       clock: { now: () => Date.now(), monotonic: () => performance.now() },
       log: quietLog,

@@ -2,9 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { GatewayConfig } from "../config/load.ts";
 import { connect } from "../database/client.ts";
-import type { Database } from "../database/database.ts";
 import { EmbeddedDatabase } from "../database/embedded.ts";
-import type { PluginDatabase } from "../database/migrate.ts";
 import { type DatabaseServer, remoteServer } from "../database/server.ts";
 import { EmbeddedRateLimiter } from "../limits/embedded.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
@@ -17,7 +15,7 @@ import {
   connectionName,
   refuseOwnedBalances,
 } from "../money/ledger/balances-lock.ts";
-import { PostgresLedger } from "../money/ledger/postgres.ts";
+import { createPostgresLedger, type PostgresLedger } from "../money/ledger/postgres.ts";
 import { faultsOfPostgres } from "../money/ledger/settings.ts";
 import type { Ledger } from "../money/ledger.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
@@ -109,14 +107,10 @@ const OUTBOX_ENTRIES_MAX = 200_000;
 const CONNECTIONS = { commits: 2, loads: 2 };
 const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
 
-interface Stores {
+interface Stores extends Pick<PostgresLedger, "database" | "loads"> {
   readonly holdStore: HoldStore;
   readonly rateLimiter: RateLimiter;
   readonly ledger: Ledger;
-  /** The ledger's database, for plugins. */
-  readonly database: PluginDatabase;
-  /** The same, by connections for what new calls load, which no plugin uses. */
-  readonly loads: Database;
   /** Started after the hold store, and stopped after it. */
   readonly balancesLock: Pick<BalancesLock, "start" | "stop">;
   /** The clocks of stores on other computers. */
@@ -134,7 +128,7 @@ async function createStores(config: Config, clock: Clock, log: Log): Promise<Sto
   const { data, hot } = config.stores;
   const session = randomUUID();
   const server = databaseServer(config, session, log);
-  const ledger = new PostgresLedger({ server, clock, log });
+  const ledger = createPostgresLedger({ server, clock, log });
   const { database, loads } = ledger;
   const clockReaders: ClockReader[] = [];
   const faultReaders: ReadFaults[] = [];

@@ -102,12 +102,12 @@ const UNOBSERVABLE: readonly Unobservable[] = [
   },
   {
     source: "core/money/ledger/postgres.ts",
-    before: "this.timer.unref();",
+    before: "timer.unref();",
     why: "a stop ends the timer, and connections keep the process up until then",
   },
   {
     source: "core/money/ledger/postgres.ts",
-    before: "clearInterval(this.timer);",
+    before: "clearInterval(timer);",
     why: "it does not keep the process up, and finds no connection in an hour",
   },
   {

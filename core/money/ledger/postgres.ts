@@ -5,27 +5,8 @@ import type { Clock } from "../../process/clock.ts";
 import { isId } from "../../process/id.ts";
 import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
-import type { LoadedVersion, WalletSnapshot } from "../hold-store.ts";
-import {
-  type CallSearch,
-  type CreditResult,
-  EntryUnreadable,
-  type FoundCalls,
-  type Ledger,
-  type LedgerSum,
-  type ProofProgress,
-  type QuarantinedCall,
-  type TopUpQuery,
-  type TopUpSums,
-  type UsageQuery,
-} from "../ledger.ts";
-import {
-  isReadable,
-  type Movement,
-  type ReadableEntry,
-  type StoredEntry,
-} from "../outbox-entry.ts";
-import type { UsageRecord } from "../usage-fields.ts";
+import { EntryUnreadable, type Ledger } from "../ledger.ts";
+import { isReadable } from "../outbox-entry.ts";
 import { createCommit } from "./commit.ts";
 import {
   completeThrough,
@@ -57,193 +38,132 @@ interface PostgresLedgerOptions {
   readonly log: Log;
 }
 
-/** The ledger in Postgres. The operations are in the files beside this one. */
-export class PostgresLedger implements Ledger {
-  private readonly server: DatabaseServer;
-  private readonly sql: Sql;
-  private readonly commits: Sql;
-  private readonly clock: Clock;
-  private readonly log: Log;
-  private readonly commitOf: ReturnType<typeof createCommit>;
-  private readonly proof: LedgerProof;
-  private timer: NodeJS.Timeout | undefined;
-
-  readonly history: PostgresHistory;
-  readonly epochs: PostgresEpochs;
+/** Parts of the ledger in Postgres that the gateway uses beside its books. */
+interface OfPostgres {
   /** The database for plugins with their own tables; usable once the ledger has started. */
   readonly database: PluginDatabase;
-  /** Connections for what new calls load: see `DatabaseServer`. */
+  /** Its connections for what new calls load, which no plugin uses: see `DatabaseServer`. */
   readonly loads: Sql;
+  /** Returns the time by the clock of Postgres, in milliseconds since the Unix epoch. */
+  now(): Promise<number>;
+}
 
-  constructor(options: PostgresLedgerOptions) {
-    this.server = options.server;
-    this.sql = options.server.sql;
-    this.commits = options.server.commits;
-    this.loads = options.server.loads;
-    this.database = databaseOf(this.sql);
-    this.clock = options.clock;
-    this.log = options.log;
-    this.history = new PostgresHistory(this.commits);
-    this.epochs = new PostgresEpochs(this.loads);
-    this.commitOf = createCommit(this.commits, this.history);
-    this.proof = new LedgerProof(this.sql);
-  }
+/** The ledger in Postgres. The operations are in the files beside this one. */
+export function createPostgresLedger({ server, clock, log }: PostgresLedgerOptions) {
+  const { sql, commits, loads } = server;
+  const history = new PostgresHistory(commits);
+  const commit = createCommit(commits, history);
+  const proof = new LedgerProof(sql);
+  let timer: NodeJS.Timeout | undefined;
 
-  async start(): Promise<void> {
-    await this.server.start();
+  async function start(): Promise<void> {
+    await server.start();
     try {
-      await this.prepare();
+      await prepare();
     } catch (error) {
       // Else an embedded server keeps the process alive.
-      await this.server.stop();
+      await server.stop();
       throw error;
     }
-    this.timer = setInterval(() => this.makePartitionsSoon(), HOUR_MS);
-    this.timer.unref();
+    timer = setInterval(makePartitionsSoon, HOUR_MS);
+    timer.unref();
   }
 
-  private async prepare(): Promise<void> {
-    const applied = await migrate(this.sql);
-    if (applied.length > 0) this.log.info({ applied }, "migrated the ledger");
+  async function prepare(): Promise<void> {
+    const applied = await migrate(sql);
+    if (applied.length > 0) log.info({ applied }, "migrated the ledger");
     // A long read of movements, such as a backup, holds up new months. They are made again later.
-    await this.makePartitions().catch((error: unknown) => {
+    await makePartitions().catch((error: unknown) => {
       if (sqlState(error) !== LOCK_TIMEOUT) throw error;
-      this.log.warn({ err: error }, "cannot make partitions ahead yet; trying again in an hour");
+      log.warn({ err: error }, "cannot make partitions ahead yet; trying again in an hour");
     });
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.timer);
-    this.timer = undefined;
-    await this.server.stop();
+  async function stop(): Promise<void> {
+    clearInterval(timer);
+    timer = undefined;
+    await server.stop();
   }
 
-  async ping(timeoutMs: number): Promise<void> {
-    if ((await withTimeout(this.commits.query("select 1"), timeoutMs)) !== TIMED_OUT) return;
+  async function ping(timeoutMs: number): Promise<void> {
+    if ((await withTimeout(commits.query("select 1"), timeoutMs)) !== TIMED_OUT) return;
     throw new Error(`the ledger did not reply within ${timeoutMs} ms`);
   }
 
-  commit(entries: readonly ReadableEntry[]): Promise<readonly string[]> {
-    return this.commitOf.all(entries);
-  }
-
-  quarantine(entry: StoredEntry, reason: string): Promise<void> {
-    return quarantine(this.history, entry, reason);
-  }
-
-  quarantined(): Promise<number> {
-    return quarantined(this.commits);
-  }
-
-  quarantineList(limit: number): Promise<QuarantinedCall[]> {
-    return quarantineList(this.sql, limit);
-  }
-
-  quarantinedCall(callId: string): Promise<QuarantinedCall | undefined> {
-    return quarantinedCall(this.sql, callId);
-  }
-
-  async commitQuarantined(callId: string): Promise<boolean> {
-    const call = await quarantinedCall(this.sql, callId);
+  async function commitQuarantined(callId: string): Promise<boolean> {
+    const call = await quarantinedCall(sql, callId);
     if (call === undefined) return false;
     const { entry } = call;
     if (!isReadable(entry)) throw new EntryUnreadable(entry.reason);
-    await this.commitOf.quarantined(entry);
+    await commit.quarantined(entry);
     return true;
   }
 
-  hasCall(call: { readonly callId: string; readonly at: number }): Promise<boolean> {
-    return hasCall(this.loads, call);
-  }
-
-  async credit(movement: Movement): Promise<CreditResult> {
-    if (!isId(movement.accountId)) return { kind: "no_account" };
-    return credit(this.commits, this.history, movement);
-  }
-
-  /** Returns the time by the clock of Postgres, in milliseconds since the Unix epoch. */
-  now(): Promise<number> {
-    return now(this.commits);
-  }
-
-  completeThrough(): Promise<number> {
-    return completeThrough(this.sql);
-  }
-
-  async credited(movement: Movement): Promise<CreditResult | undefined> {
-    if (!isId(movement.accountId)) return { kind: "no_account" };
-    return credited(this.commits, movement);
-  }
-
-  async topUps(query: TopUpQuery): Promise<TopUpSums> {
-    if (!isId(query.accountId)) return { totalMicroVnd: 0n, periodMicroVnd: 0n };
-    return topUps(this.loads, query);
-  }
-
-  async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
-    if (!isId(accountId)) return undefined;
-    return readWallet(this.loads, accountId);
-  }
-
-  async purse(accountId: string, name: string): Promise<WalletSnapshot | undefined> {
-    if (!isId(accountId)) return undefined;
-    return readPurse(this.loads, accountId, name);
-  }
-
-  newerWallets(loaded: readonly LoadedVersion[]): Promise<WalletSnapshot[]> {
-    return newerWallets(this.loads, loaded);
-  }
-
-  movedWallets(sinceMs: number): Promise<WalletSnapshot[]> {
-    return movedWallets(this.sql, sinceMs);
-  }
-
-  async usage(query: UsageQuery): Promise<UsageRecord[]> {
-    if (!isId(query.accountId)) return [];
-    return usage(this.sql, query);
-  }
-
-  async searchCalls(search: CallSearch): Promise<FoundCalls> {
-    const { accountId, keyId } = search;
-    const isKnown = [accountId, keyId].every((id) => id === undefined || isId(id));
-    return isKnown ? searchCalls(this.sql, search) : { records: [], next: undefined };
-  }
-
-  async call(callId: string): Promise<UsageRecord | undefined> {
-    if (!isId(callId)) return undefined;
-    return callById(this.sql, callId);
-  }
-
-  async prove({ isRestart = false } = {}): Promise<ProofProgress> {
-    if (isRestart) await this.proof.restart();
-    return this.proof.advance();
-  }
-
-  async *sums(isQuick = false): AsyncGenerator<LedgerSum> {
+  async function* sumsOf(isQuick = false) {
     const prove = async () => {
-      while (!(await this.proof.advance()).isDone);
+      while (!(await proof.advance()).isDone);
     };
     if (!isQuick) await prove();
-    yield* sums(this.sql, { isQuick, prove });
-    yield* purseSums(this.sql, isQuick);
+    yield* sums(sql, { isQuick, prove });
+    yield* purseSums(sql, isQuick);
   }
 
-  async sum(accountId: string, purse: string | null = null): Promise<LedgerSum | undefined> {
-    if (!isId(accountId)) return undefined;
-    return purse === null ? sum(this.sql, accountId) : purseSum(this.sql, accountId, purse);
+  function makePartitions(): Promise<void> {
+    return makeUsagePartitions(sql, new Date(clock.now()), MONTHS_AHEAD);
   }
 
-  unknown(loaded: readonly LoadedVersion[]): Promise<LoadedVersion[]> {
-    return unknown(this.sql, loaded);
-  }
-
-  private makePartitions(): Promise<void> {
-    return makeUsagePartitions(this.sql, new Date(this.clock.now()), MONTHS_AHEAD);
-  }
-
-  private makePartitionsSoon(): void {
-    this.makePartitions().catch((error: unknown) => {
-      this.log.error({ err: error }, "cannot make partitions ahead; commits make their own");
+  function makePartitionsSoon(): void {
+    makePartitions().catch((error: unknown) => {
+      log.error({ err: error }, "cannot make partitions ahead; commits make their own");
     });
   }
+
+  return {
+    history,
+    epochs: new PostgresEpochs(loads),
+    database: databaseOf(sql),
+    loads,
+    start,
+    stop,
+    ping,
+    commit: (entries) => commit.all(entries),
+    quarantine: (entry, reason) => quarantine(history, entry, reason),
+    quarantined: () => quarantined(commits),
+    quarantineList: (limit) => quarantineList(sql, limit),
+    quarantinedCall: (callId) => quarantinedCall(sql, callId),
+    commitQuarantined,
+    hasCall: (call) => hasCall(loads, call),
+    credit: async (movement) =>
+      isId(movement.accountId) ? credit(commits, history, movement) : { kind: "no_account" },
+    now: () => now(commits),
+    completeThrough: () => completeThrough(sql),
+    credited: async (movement) =>
+      isId(movement.accountId) ? credited(commits, movement) : { kind: "no_account" },
+    topUps: async (query) =>
+      isId(query.accountId) ? topUps(loads, query) : { totalMicroVnd: 0n, periodMicroVnd: 0n },
+    wallet: async (accountId) => (isId(accountId) ? readWallet(loads, accountId) : undefined),
+    purse: async (accountId, name) =>
+      isId(accountId) ? readPurse(loads, accountId, name) : undefined,
+    newerWallets: (loaded) => newerWallets(loads, loaded),
+    movedWallets: (sinceMs) => movedWallets(sql, sinceMs),
+    usage: async (query) => (isId(query.accountId) ? usage(sql, query) : []),
+    async searchCalls(search) {
+      const { accountId, keyId } = search;
+      const isKnown = [accountId, keyId].every((id) => id === undefined || isId(id));
+      return isKnown ? searchCalls(sql, search) : { records: [], next: undefined };
+    },
+    call: async (callId) => (isId(callId) ? callById(sql, callId) : undefined),
+    async prove({ isRestart = false } = {}) {
+      if (isRestart) await proof.restart();
+      return proof.advance();
+    },
+    sums: sumsOf,
+    async sum(accountId, purse = null) {
+      if (!isId(accountId)) return undefined;
+      return purse === null ? sum(sql, accountId) : purseSum(sql, accountId, purse);
+    },
+    unknown: (loaded) => unknown(sql, loaded),
+  } satisfies Ledger & OfPostgres;
 }
+
+export type PostgresLedger = ReturnType<typeof createPostgresLedger>;

@@ -1,7 +1,7 @@
 import t from "tap";
 import { connect, type Sql } from "../../../core/database/client.ts";
 import { remoteServer } from "../../../core/database/server.ts";
-import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
+import { createPostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
@@ -14,7 +14,7 @@ let subject: LedgerUnderTest;
 
 t.before(async () => {
   postgres = await startPostgres();
-  const ledger = new PostgresLedger({ server: remoteServer(pool(6)), clock: systemClock, log });
+  const ledger = createPostgresLedger({ server: remoteServer(pool(6)), clock: systemClock, log });
   await ledger.start();
   subject = { ledger, sql: pool(4) };
 });

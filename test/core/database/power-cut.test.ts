@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { EmbeddedDatabase } from "../../../core/database/embedded.ts";
-import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
+import { createPostgresLedger, type PostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import { recordedLog } from "../../support/log.ts";
 import { cutPower, syncedPaths, traced, traceUpTo } from "../../support/power-cut.ts";
 import { Random } from "../../support/random.ts";
@@ -30,7 +30,7 @@ interface Options {
 
 async function started(path: string, options: Options): Promise<PostgresLedger> {
   const server = new EmbeddedDatabase({ folder: path, log, ...options });
-  const ledger = new PostgresLedger({ server, clock, log });
+  const ledger = createPostgresLedger({ server, clock, log });
   await ledger.start();
   return ledger;
 }

@@ -8,7 +8,7 @@ import { EmbeddedDatabase } from "../../../core/database/embedded.ts";
 import { remoteServer } from "../../../core/database/server.ts";
 import { Committer } from "../../../core/money/committer.ts";
 import { createEmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
-import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
+import { createPostgresLedger, type PostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import type { Ledger } from "../../../core/money/ledger.ts";
 import { StoredWallets } from "../../../core/money/stored-wallets.ts";
 import { systemClock } from "../../../core/process/clock.ts";
@@ -95,7 +95,7 @@ t.test("Postgres is killed again and again while calls run", async () => {
   const postgres = await startPostgresServer();
   const server = { url: postgres.url };
   const sql = connect({ server, connectionsMax: 4, statementTimeoutMs: 10_000, log });
-  const ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
+  const ledger = createPostgresLedger({ server: remoteServer(sql), clock, log });
   await ledger.start();
   try {
     await surviveKills(ledger, async () => {
@@ -115,7 +115,7 @@ t.test("the embedded database is killed again and again while calls run", async 
   const folder = mkdtempSync(join(tmpdir(), "tollgate-commit-"));
   await copyEmptyLedger(folder);
   const server = new EmbeddedDatabase({ folder: join(folder, "ledger"), log });
-  const ledger = new PostgresLedger({ server, clock, log });
+  const ledger = createPostgresLedger({ server, clock, log });
   await ledger.start();
   try {
     await surviveKills(ledger, async () => {

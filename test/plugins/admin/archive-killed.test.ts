@@ -11,7 +11,7 @@ import { gunzipSync } from "node:zlib";
 import t from "tap";
 import { connect, type Sql } from "../../../core/database/client.ts";
 import { remoteServer } from "../../../core/database/server.ts";
-import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
+import { createPostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import { newId } from "../../../core/process/id.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { charge, fundedAccount } from "../../core/money/ledger/fixtures.ts";
@@ -30,7 +30,7 @@ const { log } = recordedLog();
 async function filledLedger(url: string): Promise<void> {
   const options = { server: { url }, connectionsMax: 1, statementTimeoutMs: 60_000, log };
   const clock = { now: () => Date.now(), monotonic: () => 0 };
-  const ledger = new PostgresLedger({ server: remoteServer(connect(options)), clock, log });
+  const ledger = createPostgresLedger({ server: remoteServer(connect(options)), clock, log });
   await ledger.start();
   const account = await fundedAccount(ledger, 1_000_000n);
   await ledger.commit(CALLS.map((at) => charge(account, 7, { callId: newId(at), at })));

@@ -2,7 +2,7 @@
 import { openSync, writeSync } from "node:fs";
 import { pino } from "pino";
 import { EmbeddedDatabase } from "../../../../core/database/embedded.ts";
-import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import { createPostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";
 
 const [folder = "", answers = ""] = process.argv.slice(2);
@@ -12,7 +12,7 @@ const LOCK_WAIT_MS = 60_000;
 const clock = { now: () => AT, monotonic: () => 0 };
 const log = pino({ level: "silent" });
 const server = new EmbeddedDatabase({ folder, lockWaitMs: LOCK_WAIT_MS, log });
-const ledger = new PostgresLedger({ server, clock, log });
+const ledger = createPostgresLedger({ server, clock, log });
 await ledger.start();
 const accountId = await fundedAccount(ledger, 1_000_000_000n);
 for (let batches = 1; ; batches += 1) {

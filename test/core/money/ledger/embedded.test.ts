@@ -23,7 +23,10 @@ import {
   packagedBuild,
   runProgram,
 } from "../../../../core/database/postgres-build.ts";
-import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import {
+  createPostgresLedger,
+  type PostgresLedger,
+} from "../../../../core/money/ledger/postgres.ts";
 import { codeOf } from "../../../../core/process/thrown.ts";
 import { copyEmptyLedger } from "../../../support/ledger-template.ts";
 import { recordedLog } from "../../../support/log.ts";
@@ -49,7 +52,7 @@ const settings = { wal_writer_delay: "10s" };
 
 function open(path: string, lockWaitMs = 60_000): [EmbeddedDatabase, PostgresLedger] {
   const server = new EmbeddedDatabase({ folder: path, lockWaitMs, settings, log });
-  return [server, new PostgresLedger({ server, clock, log })];
+  return [server, createPostgresLedger({ server, clock, log })];
 }
 
 /** A folder with a copy of an empty ledger. */

@@ -5,7 +5,10 @@ import t from "tap";
 import { connect, type Sql } from "../../../../core/database/client.ts";
 import { migrate } from "../../../../core/database/migrate.ts";
 import { remoteServer } from "../../../../core/database/server.ts";
-import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import {
+  createPostgresLedger,
+  type PostgresLedger,
+} from "../../../../core/money/ledger/postgres.ts";
 import { packageRoot } from "../../../../core/process/root.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
@@ -46,7 +49,7 @@ function pool(connectionsMax: number, url = postgres.url): Sql {
 }
 
 function ledgerOn(sql: Sql): PostgresLedger {
-  return new PostgresLedger({ server: remoteServer(sql), clock, log });
+  return createPostgresLedger({ server: remoteServer(sql), clock, log });
 }
 
 ledgerConformance(t, "postgres", () => subject);

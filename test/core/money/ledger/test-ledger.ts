@@ -1,6 +1,9 @@
 import { connect, type Sql } from "../../../../core/database/client.ts";
 import { remoteServer } from "../../../../core/database/server.ts";
-import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import {
+  createPostgresLedger,
+  type PostgresLedger,
+} from "../../../../core/money/ledger/postgres.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { startPostgres } from "../../../support/postgres.ts";
 
@@ -20,7 +23,7 @@ export async function startTestLedger(
   const server = { url: postgres.url };
   const sql = connect({ server, connectionsMax, statementTimeoutMs: 60_000, log });
   const clock = { now, monotonic: () => 0 };
-  const ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
+  const ledger = createPostgresLedger({ server: remoteServer(sql), clock, log });
   return {
     ledger,
     sql,
