@@ -16,6 +16,7 @@ import type { Runtime } from "../http/runtime.ts";
 import { Server } from "../http/server.ts";
 import { UnreadReplies } from "../http/unread-replies.ts";
 import { type Listener, openListener } from "../listener/index.ts";
+import { Drifts } from "../money/drift.ts";
 import { archiveOf } from "../money/ledger/archive.ts";
 import { Corrections } from "../money/ledger/corrections.ts";
 import { operationsOf } from "../money/operations.ts";
@@ -99,7 +100,11 @@ export class Gateway {
       exactNames(() => this.catalogue),
       {
         wallets,
-        operations: operationsOf({ wallets, holdStore, ledger, archive: archiveOf(database) }),
+        operations: operationsOf({
+          ...{ wallets, holdStore, ledger },
+          archive: archiveOf(database),
+          drifts: new Drifts(holdStore, ledger, database),
+        }),
         corrections: new Corrections(wallets, database),
       },
     );

@@ -58,6 +58,12 @@ export interface HoldStore {
   ): Promise<boolean>;
 
   /**
+   * Forgets a wallet or a purse, so that its next call loads it from the ledger. Returns false, and changes nothing, while
+   * a call holds or has posted money of it, or a load of it runs.
+   */
+  forget(accountId: string, purse: string | null): Awaitable<boolean>;
+
+  /**
    * Applies ledger movements that add money, so that it can be spent. Idempotent, in any order: only the difference between
    * `creditedMicroVnd` and the total known before is applied, and only if `creditVersion` is newer.
    *

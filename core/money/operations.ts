@@ -1,3 +1,4 @@
+import type { Drifts } from "./drift.ts";
 import type { FoundCall } from "./found-call.ts";
 import type { HoldStore, RestoreResult } from "./hold-store.ts";
 import type { LedgerArchive } from "./ledger/archive.ts";
@@ -16,13 +17,15 @@ import type { StoredWallets } from "./stored-wallets.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 import type { ReconcileRow } from "./wallet.ts";
 
-/** The books of money, as operators prove and repair them. None of this moves money. */
+/** The books of money, as operators prove and repair them. Only `drifts.mend` changes an amount. */
 export interface Operations {
   /**
    * Returns a row for every wallet, then for every purse: its parts, and by how much they differ from
    * the ledger. That drift must be 0, even under load.
    */
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
+  /** Shows which figure of a wallet or a purse is wrong, and mends it. */
+  readonly drifts: Drifts;
   /** Adds up ledger rows in advance, so that `reconcile` need not read them: see `Ledger.prove`. */
   prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
   /** Returns the record of a posted call, as `Wallets.call` does. */
@@ -59,9 +62,10 @@ interface Stores {
   readonly holdStore: HoldStore;
   readonly ledger: Ledger;
   readonly archive: LedgerArchive;
+  readonly drifts: Drifts;
 }
 
-export function operationsOf({ wallets, holdStore, ledger, archive }: Stores): Operations {
+export function operationsOf({ wallets, holdStore, ledger, archive, drifts }: Stores): Operations {
   return {
     reconcile: (options) => wallets.reconcile(options),
     prove: (options) => wallets.prove(options),
@@ -75,6 +79,7 @@ export function operationsOf({ wallets, holdStore, ledger, archive }: Stores): O
     commitQuarantined: (callId) => commitQuarantined(ledger, callId),
     restoreFromLedger: () => holdStore.restoreFromLedger(),
     archive,
+    drifts,
   };
 }
 

@@ -32,6 +32,20 @@ export async function* reconcile(
   yield* unknownWallets(holdStore, ledger, look);
 }
 
+/** Compares one wallet or purse. One that the ledger does not have counts as zeros there. */
+export async function reconcileOne(
+  holdStore: HoldStore,
+  ledger: Ledger,
+  machine: Machine,
+  accountId: string,
+  purse: string | null,
+): Promise<ReconcileRow> {
+  const zeros = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };
+  const sum = (await ledger.sum(accountId, purse)) ?? { accountId, purse, ...zeros };
+  const row = compare(sum, await balancesOf(holdStore, sum));
+  return row.driftMicroVnd === 0n ? row : lookAgain(row, holdStore, ledger, machine);
+}
+
 /** Yields the wallets that only the hold store has, and such purses if they drift. All of their money is drift. */
 async function* unknownWallets(
   holdStore: HoldStore,

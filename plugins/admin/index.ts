@@ -11,6 +11,7 @@ import { accountRoutes } from "./accounts.ts";
 import { actionRoutes } from "./actions.ts";
 import { archiveRoutes } from "./archive.ts";
 import { callRoutes } from "./calls.ts";
+import { driftRoutes } from "./drift.ts";
 import { holdRoutes } from "./holds.ts";
 import { keyRoutes } from "./keys.ts";
 import { modelRoutes } from "./models.ts";
@@ -54,6 +55,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
         ...standingRoutes(services),
         ...keyRoutes(services, settings.active_keys_max),
         ...moneyRoutes(services),
+        ...driftRoutes(services),
         ...usageRoutes(services),
         ...refusedRoutes(services),
         ...callRoutes(services),

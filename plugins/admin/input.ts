@@ -19,7 +19,7 @@ import { ambiguityOf } from "./ambiguous-amount.ts";
 
 const NAME = "a name of 1 to 100 characters on one line";
 const REFERENCE =
-  "a reference of 1 to 200 characters on one line that does not begin with transfer:, taken-back: or refund:";
+  "a reference of 1 to 200 characters on one line that does not begin with transfer:, taken-back:, refund: or drift:";
 const REASON = "a reason of 1 to 500 characters on one line";
 const AMOUNT = 'an amount in đ with at most 6 decimals, such as "50000" or "-0.5", and not 0';
 const LIMIT = "a whole number from 1 to 1000";
@@ -113,6 +113,20 @@ const reference = v.pipe(
 const confirm_above_vnd = confirmation.bound;
 
 export const adjustment = mapping({ amount_vnd: amount, reference, reason, confirm_above_vnd });
+
+const purse = line(200, "the name of a purse");
+
+export const driftQuery = mapping({
+  purse: v.optional(v.nullable(purse), null),
+  language: v.optional(oneOf(["en", "vi"]), "en"),
+});
+
+export const driftMend = mapping({
+  purse: v.optional(v.nullable(purse), null),
+  difference_vnd: amount,
+  reason: v.optional(reason, "drift"),
+  confirm_above_vnd,
+});
 
 const total = v.optional(
   v.pipe(

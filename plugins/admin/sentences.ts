@@ -25,6 +25,10 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
     en: "adjusted the wallet of {account} by {amount_vnd} đ",
     vi: "điều chỉnh ví của {account} {amount_vnd} đ",
   },
+  "POST accounts/drift": {
+    en: "mended a drift of {difference_vnd} đ[ in the purse {purse}] of {account}",
+    vi: "sửa lệch {difference_vnd} đ[ trong ngân quỹ {purse}] của {account}",
+  },
   "POST accounts/discount": {
     en: "set the discount of {account} to {discount_bps} %",
     vi: "đặt chiết khấu của {account} thành {discount_bps} %",

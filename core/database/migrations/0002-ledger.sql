@@ -619,6 +619,122 @@ begin
 end
 $$;
 
+-- Drift ---------------------------------------------------------------------------------------------------------------
+
+-- Returns what the books say of a wallet, each figure found in another way, so that a drift shows which of them was changed.
+-- `breaks`: rows whose balance does not follow from the row before. `added`, `taken` and `charged` add up rows, without those of
+-- `mend_wallet`; `credited` and `counted` are sums that are kept beside them. `proven` is null if nothing proves an amount.
+create function wallet_evidence(of_account uuid) returns table (
+  balance bigint, entries bigint, summed bigint, last_balance bigint, breaks bigint, added bigint, credited bigint,
+  taken bigint, charged bigint, counted bigint, quarantined bigint, proven bigint
+) language plpgsql stable set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+begin
+  return query
+  with entry as (
+    select id, amount, balance_after, lag(balance_after, 1, 0::bigint) over (order by id) as before,
+      lead(id) over (order by id) is null as is_last,
+      case when kind = 'charge' then 'charged' when reference like 'drift:%' then 'mended'
+        when amount > 0 then 'added' else 'taken' end as part
+    from ledger_entries where account_id = of_account
+  ),
+  books as (
+    select coalesce(sum(amount), 0)::bigint as entries,
+      coalesce(sum(balance_after) filter (where is_last), 0)::bigint as last_balance,
+      count(*) filter (where balance_after <> before + amount) as breaks,
+      coalesce(sum(amount) filter (where part = 'added'), 0)::bigint as added,
+      -coalesce(sum(amount) filter (where part = 'taken'), 0)::bigint as taken,
+      -coalesce(sum(amount) filter (where part = 'charged'), 0)::bigint as charged,
+      coalesce(sum(amount) filter (where id > (select entry_id from ledger_proof)), 0)::bigint as unproven
+    from entry
+  ),
+  beside as (
+    select wallet.balance, wallet.credited,
+      coalesce((select amount from proven_wallets where account_id = of_account), 0) as proven,
+      coalesce((select sum(charged) from usage_daily where account_id = of_account), 0)::bigint as counted,
+      coalesce((select sum(charged) from quarantine where account_id = of_account::text), 0)::bigint as quarantined
+    from wallets wallet where account_id = of_account
+  )
+  select beside.balance, books.entries, beside.proven + books.unproven, books.last_balance, books.breaks, books.added,
+    beside.credited, books.taken, books.charged, beside.counted, beside.quarantined,
+    case
+      when books.breaks = 0 or (books.added = beside.credited and books.charged = beside.counted) then books.entries
+      -- Rows were changed, but not the balances after them.
+      when books.last_balance = beside.credited - books.taken - beside.counted then books.last_balance
+    end
+  from books cross join beside;
+end
+$$;
+
+-- Sets the balance of a wallet to the proven amount. If the rows do not add up to it, books the difference first: rows never
+-- change. `balance_by` and `entries_by` are the differences as an operator saw them: calls do not change them. Returns 'mended',
+-- or why nothing was done.
+create function mend_wallet(
+  of_account uuid, balance_by bigint, entries_by bigint, entry_reference text, entry_reason text
+) returns text language plpgsql as $$
+declare
+  found_books record;
+  through bigint;
+begin
+  perform from wallets where account_id = of_account for update;
+  select * into found_books from wallet_evidence(of_account);
+  if found_books.proven is null or found_books.proven not between 0 and 9007199254740991 then
+    return 'unproven';
+  end if;
+  if found_books.proven - found_books.balance <> balance_by or found_books.proven - found_books.entries <> entries_by then
+    return 'changed';
+  end if;
+  if entries_by <> 0 then
+    insert into ledger_entries_rest (account_id, kind, amount, balance_after, reference, reason)
+    values (of_account, 'adjustment', entries_by, found_books.proven, entry_reference, entry_reason);
+  end if;
+  update wallets set balance = found_books.proven where account_id = of_account;
+  select entry_id into through from ledger_proof for update;
+  insert into proven_wallets (account_id, amount)
+    select of_account, coalesce(sum(amount), 0)::bigint from ledger_entries
+    where account_id = of_account and id <= through
+    on conflict (account_id) do update set amount = excluded.amount;
+  return 'mended';
+end
+$$;
+
+-- Returns what was charged to a purse: as stored, and by the rows that name it.
+create function purse_evidence(of_account uuid, of_name text) returns table (stored bigint, entries bigint, summed bigint)
+language plpgsql stable set plan_cache_mode = force_custom_plan as $$
+begin
+  return query
+  select coalesce((select purse.charged from purses purse where purse.account_id = of_account and purse.name = of_name), 0),
+    coalesce(-sum(entry.amount), 0)::bigint,
+    coalesce((
+      select proven.charged from proven_purses proven where proven.account_id = of_account and proven.name = of_name
+    ), 0) + coalesce(-sum(entry.amount) filter (where entry.id > (select entry_id from ledger_proof)), 0)::bigint
+  from ledger_entries entry
+  where entry.account_id = of_account and of_name in (select json_array_elements_text(entry.purses));
+end
+$$;
+
+-- Adds up what was charged to a purse again, from the rows that name it. As `mend_wallet`.
+create function mend_purse(of_account uuid, of_name text, stored_by bigint) returns text language plpgsql as $$
+declare
+  found_books record;
+  through bigint;
+begin
+  perform from wallets where account_id = of_account for update;
+  select * into found_books from purse_evidence(of_account, of_name);
+  if found_books.entries - found_books.stored <> stored_by then
+    return 'changed';
+  end if;
+  insert into purses (account_id, name, charged) values (of_account, of_name, found_books.entries)
+    on conflict (account_id, name) do update set charged = excluded.charged;
+  select entry_id into through from ledger_proof for update;
+  insert into proven_purses (account_id, name, charged)
+    select of_account, of_name, coalesce(-sum(amount), 0)::bigint from ledger_entries
+    where account_id = of_account and id <= through and of_name in (select json_array_elements_text(purses))
+    on conflict (account_id, name) do update set charged = excluded.charged;
+  return 'mended';
+end
+$$;
+
 -- Months --------------------------------------------------------------------------------------------------------------
 
 -- The months, such as `2026-03`, whose usage records an operator takes out of the ledger. Ledger rows stay.

@@ -17,6 +17,7 @@ import { EmbeddedCalls } from "./calls.ts";
 import { type IdleTimes, IdleWallets } from "./idle-wallets.ts";
 import { FileKeptProgress } from "./kept-progress.ts";
 import { PostedCalls } from "./posted-calls.ts";
+import type { Wallet } from "./wallet.ts";
 import { EmbeddedWallets } from "./wallets.ts";
 
 interface EmbeddedHoldStoreOptions {
@@ -77,6 +78,12 @@ export function createEmbeddedHoldStore(options: EmbeddedHoldStoreOptions) {
     return result;
   }
 
+  /** The hold of a call can be 0 although the call costs something. */
+  function isUnused(wallet: Wallet): boolean {
+    const isIdle = wallet.heldMicroVnd === 0 && wallet.uncommittedMicroVnd === 0;
+    return isIdle && !calls.walletsInUse().has(wallet);
+  }
+
   /** Drops all wallets, to load them again. Returns false, and drops none, while one is in use. */
   function forgetWallets(): boolean {
     return calls.size === 0 && posted.size === 0 && wallets.forget();
@@ -130,6 +137,7 @@ export function createEmbeddedHoldStore(options: EmbeddedHoldStoreOptions) {
     },
     void: (callId: string) => calls.void(callId),
     load: (...wallet) => wallets.load(...wallet),
+    forget: (accountId, purse) => wallets.forgetOne(accountId, purse, isUnused),
     credit: (movement) => wallets.credit(movement),
     balances: (...wallet) => wallets.balances(...wallet),
     forgetWallets,

@@ -40,6 +40,19 @@ export class EmbeddedWallets {
     this.wallets.delete(key);
   }
 
+  /** Forgets a wallet if `mayForget` allows it. Returns false if not, or if it is being loaded. */
+  forgetOne(
+    accountId: string,
+    purse: string | null,
+    mayForget: (wallet: Wallet) => boolean,
+  ): boolean {
+    const key = walletKey(accountId, purse);
+    const wallet = this.wallets.get(key);
+    if (this.loading.has(key) || (wallet && !mayForget(wallet))) return false;
+    this.wallets.delete(key);
+    return true;
+  }
+
   /** Drops all wallets. Returns false while one is being loaded. */
   forget(): boolean {
     if (this.loading.size > 0) return false;

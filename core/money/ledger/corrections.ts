@@ -11,6 +11,8 @@ export const REFUND_REFERENCE = "refund:";
 /** Prefix of the references of gifts: of a bonus its name and the reference of its top-up follow, of a voucher code and account. */
 export const BONUS_REFERENCE = "bonus:";
 export const VOUCHER_REFERENCE = "voucher:";
+/** Prefix of the references of rows that mend a drift: see `mend_wallet`. */
+export const DRIFT_REFERENCE = "drift:";
 
 const OWN = [
   TRANSFER_REFERENCE,
@@ -18,6 +20,7 @@ const OWN = [
   REFUND_REFERENCE,
   BONUS_REFERENCE,
   VOUCHER_REFERENCE,
+  DRIFT_REFERENCE,
 ];
 
 /** References that the gateway itself makes: they name what caused a movement. */

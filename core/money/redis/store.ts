@@ -183,6 +183,7 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
     void: (callId, accountId) =>
       posts.voidUnheard(callId, accountId) ?? holds.void(callId, accountId),
     load: (...wallet) => wallets.load(...wallet),
+    forget: (accountId, purse) => wallets.forget(accountId, purse, machine.now()),
     credit: (movement) => changes.credit(movement, watch.keep()),
     balances: (...wallet) => wallets.balances(...wallet),
     loadedVersions: () => wallets.versions(),

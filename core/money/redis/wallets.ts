@@ -47,6 +47,17 @@ export class RedisWallets {
     return this.read(bucket, walletKey(accountId, purse));
   }
 
+  /** See `HoldStore.forget`. The first close notes what is available, the second one closes the wallet if that is the same. */
+  async forget(accountId: string, purse: string | null, nowMs: number): Promise<boolean> {
+    const bucket = this.buckets.of(accountId);
+    await bucket.whenReady();
+    const key = walletKey(accountId, purse);
+    const close = () => bucket.run("close", [], [String(nowMs), "0", key], asReply);
+    await close();
+    await close();
+    return (await this.read(bucket, key)) === undefined;
+  }
+
   /** Yields versions in pages. If a bucket is not reachable, yields those of all others first, then rejects. */
   async *versions(): AsyncGenerator<LoadedVersion[]> {
     const closedLast = [...this.buckets.all].sort((a, b) => Number(b.isReady) - Number(a.isReady));

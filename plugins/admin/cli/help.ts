@@ -39,6 +39,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
     "backups",
     "system",
     "reconcile",
+    "drift",
     "holds",
     "quarantine",
     "maintenance",

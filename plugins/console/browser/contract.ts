@@ -469,6 +469,25 @@ export interface Reconciled {
   }[];
 }
 
+export interface Drift {
+  readonly cause: string;
+  readonly difference_vnd: string;
+  readonly can_be_mended: boolean;
+  readonly next: string;
+  readonly proven_vnd: string | null;
+  readonly balance_vnd: string;
+  readonly rows_vnd: string;
+  readonly loaded_vnd: string;
+  readonly quarantined_vnd: string;
+  readonly last_row_vnd?: string;
+  readonly broken_rows?: number;
+  readonly added_by_rows_vnd?: string;
+  readonly added_by_sums_vnd?: string;
+  readonly taken_by_rows_vnd?: string;
+  readonly charged_by_rows_vnd?: string;
+  readonly charged_by_usage_vnd?: string;
+}
+
 export interface ArchivedMonth {
   readonly month: string;
   readonly state: "open" | "closed" | "detached" | "dropped";

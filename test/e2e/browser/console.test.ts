@@ -505,6 +505,25 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
       .waitFor();
     await page.getByRole("button", { name: "Prove it now" }).click();
     await page.getByText("The books agree to the µđ").first().waitFor();
+    const { accountId } = await createCustomer(stage.gateway, { creditVnd: 1_000 });
+    const sql = `update wallets set balance = balance + 5000000 where account_id = '${accountId}'`;
+    await ledgerSql(stage.gateway, sql);
+    await page.getByRole("button", { name: "Prove" }).click();
+    await page.getByRole("button", { name: `Why, and mend: ${accountId}` }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("the rows of the ledger prove another one").waitFor();
+    t.match(await dialog.textContent(), /Proven1,000.*Stored balance1,005/s);
+    t.strictSame(await findings(page), [], "a drift");
+    await picture(page, "books-drift-en");
+    await page.setViewportSize(PHONE);
+    t.strictSame(await sticksOut(page), [], "a drift on a phone");
+    await picture(page, "books-drift-phone");
+    await page.setViewportSize(DESKTOP);
+    await dialog.getByRole("button", { name: "Mend" }).click();
+    await dialog.getByText(/Take 5 đ from/).waitFor();
+    await dialog.getByRole("button", { name: "Yes, do it" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.locator(".notice.good", { hasText: "The books agree" }).last().waitFor();
     t.match(await page.locator(".cli code").first().textContent(), /reconcile$/);
   });
 

@@ -67,7 +67,7 @@ t.test("npm run admin -- doctor", async (t) => {
     const found = await findings();
     const commands = found.map(({ problem, command }) => `${problem}: ${command}`);
     for (const expected of [
-      "the books disagree: reconcile --full",
+      `the books disagree: drift show --account ${accountId}`,
       "the ledger refused a call: quarantine retry --call later",
       "a key rests: upstream off --name anthropic --key=-one --reason TEXT",
       "a key rests: upstream off --name anthropic --key=cond --reason TEXT",

@@ -140,7 +140,10 @@ function booksOf(report: unknown): Finding[] {
   const findings: Finding[] = [];
   if (drift !== false) {
     const detail = `${arrayOf(rows).length} wallets or purses differ from the ledger`;
-    findings.push({ problem: "the books disagree", detail, command: "reconcile --full" });
+    const { account_id: account } = objectOf(arrayOf(rows)[0]) ?? {};
+    const command =
+      account === undefined ? "reconcile --full" : `drift show --account ${quoted(account)}`;
+    findings.push({ problem: "the books disagree", detail, command });
   }
   if (Number(overdue ?? 0) > 0) {
     const detail = `${overdue} holds or calls are older than a call may last`;

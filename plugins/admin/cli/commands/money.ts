@@ -145,6 +145,35 @@ export const moneyCommands: readonly Command[] = [
     },
   },
   {
+    words: "drift show",
+    required: ["account"],
+    optional: ["purse", "language"],
+    options: { language: { value: "LANGUAGE", about: "en (the default) or vi", example: "vi" } },
+    about:
+      "show which figure of a wallet or purse is wrong: rows, balances after them, top-ups, usage and the loaded amount; which " +
+      "amount is proven, the difference, and what to do; accounts and purses that drift are in reconcile",
+    run: async (client, { account, purse, language }) =>
+      value(await client.get(`${accountPath(account)}/drift`, given({ purse, language }))),
+  },
+  {
+    words: "drift mend",
+    required: ["account", "difference-vnd"],
+    optional: ["purse", "reason"],
+    options: {
+      "difference-vnd": { about: "exactly that of drift show", example: "-50000" },
+      reason: { about: "why; default drift; the customer sees it if an adjustment is booked" },
+    },
+    about:
+      "mend what drift show says: book the difference if ledger rows were changed, else add up the stored balance again, and " +
+      "let the gateways load it again",
+    flags: MONEY_FLAGS,
+    run: async (client, values, ask) => {
+      const { account, purse, "difference-vnd": difference, reason } = values;
+      const wanted = { difference_vnd: difference, ...given({ purse, reason }) };
+      return value(await postMoney(client, `${accountPath(account)}/drift`, wanted, values, ask));
+    },
+  },
+  {
     words: "holds list",
     required: [],
     optional: ["limit"],

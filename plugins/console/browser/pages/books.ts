@@ -22,6 +22,7 @@ import type {
   Reconciled,
   System,
 } from "../contract.ts";
+import { openDrift } from "../drift.ts";
 import { csvButton, section, smallButton } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
 import { figures, table } from "../table.ts";
@@ -48,7 +49,11 @@ function proof(signal: AbortSignal): HTMLElement {
     run.setAttribute("aria-busy", "true");
     try {
       const found = await get<Reconciled>("/reconcile");
-      if (!signal.aborted) fill(place, proven(found));
+      if (!signal.aborted)
+        fill(
+          place,
+          proven(found, () => void prove()),
+        );
     } catch (error) {
       fill(
         place,
@@ -74,7 +79,7 @@ function proof(signal: AbortSignal): HTMLElement {
   );
 }
 
-function proven({ drift, wallets, purses, rows, overdue }: Reconciled): Child[] {
+function proven({ drift, wallets, purses, rows, overdue }: Reconciled, again: () => void): Child[] {
   return [
     drift
       ? notice("bad", t("books.drift", { count: rows.length }))
@@ -108,6 +113,13 @@ function proven({ drift, wallets, purses, rows, overdue }: Reconciled): Child[] 
             title: t("books.difference"),
             isNumber: true,
             cell: ({ drift_vnd }) => el("span", { class: "below" }, exactVnd(drift_vnd)),
+          },
+          {
+            title: t("actions"),
+            cell: (row) =>
+              smallButton(t("drift.open"), row.purse ?? row.account_id, () => {
+                void openDrift(row, again);
+              }),
           },
         ],
         rows,

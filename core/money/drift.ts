@@ -1,0 +1,213 @@
+import type { Database } from "../database/database.ts";
+import { isId, newId } from "../process/id.ts";
+import { type Machine, sleep, systemMachine } from "../process/machine.ts";
+import type { HoldStore } from "./hold-store.ts";
+import { DRIFT_REFERENCE } from "./ledger/corrections.ts";
+import type { Ledger } from "./ledger.ts";
+import { LIFETIMES } from "./lifetimes.ts";
+import { reconcileOne } from "./reconcile.ts";
+import type { ReconcileRow } from "./wallet.ts";
+
+const FORGET_ATTEMPTS = 20;
+
+/** Figures of the ledger for a wallet, in µđ: see `wallet_evidence`. Of a purse, balances are below zero. */
+export interface Evidence {
+  readonly balance: bigint;
+  readonly entries: bigint;
+  /** The sum of all rows as `reconcile` has it. */
+  readonly summed: bigint;
+  readonly quarantined: bigint;
+  readonly proven: bigint | null;
+  /** These are of wallets only. */
+  readonly lastBalance?: bigint;
+  readonly breaks?: bigint;
+  readonly added?: bigint;
+  readonly credited?: bigint;
+  readonly taken?: bigint;
+  readonly charged?: bigint;
+  readonly counted?: bigint;
+}
+
+/**
+ * Why a wallet or a purse drifts. `rows`: ledger rows were changed. `balance`: the stored balance was. `loaded`: the hold store
+ * has another amount. `quarantine` ends with `quarantine retry`, `proof` with `reconcile --full`. `unproven`: the figures prove no
+ * amount.
+ */
+export type DriftCause =
+  | "none"
+  | "rows"
+  | "balance"
+  | "loaded"
+  | "quarantine"
+  | "proof"
+  | "unproven";
+
+export interface Drift {
+  readonly row: ReconcileRow;
+  /** Undefined if the ledger has no such wallet. */
+  readonly evidence: Evidence | undefined;
+  readonly cause: DriftCause;
+  /** How much the figure that is furthest off has to change, in µđ. Calls do not change it. */
+  readonly differenceMicroVnd: bigint;
+}
+
+export interface MendResult {
+  /** `changed`: the difference is another one by now. `in_use`: the ledger is mended, but calls use what is loaded. */
+  readonly kind: "mended" | "changed" | "in_use" | "not_mendable";
+  /** As it is after that. */
+  readonly drift: Drift;
+}
+
+interface Differences {
+  readonly balance: bigint;
+  readonly entries: bigint;
+  readonly loaded: bigint;
+  readonly proof: bigint;
+}
+
+/**
+ * Finds out which figure of a wallet or a purse is wrong, and mends it. The ledger's rows are never changed: if they do not add
+ * up to the proven amount, the difference is booked. Every other figure follows from them, and is set again.
+ */
+export class Drifts {
+  private readonly holdStore: HoldStore;
+  private readonly ledger: Ledger;
+  private readonly database: Database;
+  private readonly machine: Machine;
+
+  constructor(
+    holdStore: HoldStore,
+    ledger: Ledger,
+    database: Database,
+    machine: Machine = systemMachine,
+  ) {
+    this.holdStore = holdStore;
+    this.ledger = ledger;
+    this.database = database;
+    this.machine = machine;
+  }
+
+  /** Returns undefined if neither store has such a wallet. */
+  async show(accountId: string, purse: string | null): Promise<Drift | undefined> {
+    if (!isId(accountId)) return undefined;
+    const { holdStore, ledger, machine } = this;
+    const evidence = await this.evidenceOf(accountId, purse);
+    if (!evidence && !(await holdStore.balances(accountId, purse))) return undefined;
+    const row = await reconcileOne(holdStore, ledger, machine, accountId, purse);
+    const differences = differencesOf(row, evidence);
+    const { balance, entries, loaded } = differences;
+    return {
+      row,
+      evidence,
+      cause: causeOf(differences, evidence, row),
+      differenceMicroVnd: [balance, entries, loaded].reduce(further),
+    };
+  }
+
+  /** Mends a drift of exactly this difference. Safe to repeat. */
+  async mend(
+    accountId: string,
+    purse: string | null,
+    differenceMicroVnd: bigint,
+    reason: string,
+  ): Promise<MendResult | undefined> {
+    const drift = await this.show(accountId, purse);
+    if (!drift) return undefined;
+    const { cause } = drift;
+    if (cause !== "rows" && cause !== "balance" && cause !== "loaded") {
+      return { kind: "not_mendable", drift };
+    }
+    if (drift.differenceMicroVnd !== differenceMicroVnd) return { kind: "changed", drift };
+    if (drift.evidence && cause !== "loaded" && !(await this.mendBooks(drift, reason))) {
+      return { kind: "changed", drift: (await this.show(accountId, purse)) ?? drift };
+    }
+    const after = await this.show(accountId, purse);
+    if (after?.cause !== "loaded") return { kind: "mended", drift: after ?? drift };
+    const isForgotten = await this.forget(accountId, purse);
+    const last = (await this.show(accountId, purse)) ?? drift;
+    return { kind: isForgotten ? "mended" : "in_use", drift: last };
+  }
+
+  /** Returns false if the ledger has other figures by now. */
+  private async mendBooks({ row, evidence }: Drift, reason: string): Promise<boolean> {
+    const { accountId, purse } = row;
+    const { balance, entries } = differencesOf(row, evidence);
+    const reference = `${DRIFT_REFERENCE}${newId(this.machine.now())}`;
+    const [result] = await (purse === null
+      ? this.database.query<{ outcome: string }>(
+          "select mend_wallet($1::text::uuid, $2, $3, $4, $5) as outcome",
+          [accountId, balance, entries, reference, reason],
+        )
+      : this.database.query<{ outcome: string }>(
+          "select mend_purse($1::text::uuid, $2, $3) as outcome",
+          [accountId, purse, -balance],
+        ));
+    return result?.outcome === "mended";
+  }
+
+  /** Waits for calls of the account, for some seconds. */
+  private async forget(accountId: string, purse: string | null): Promise<boolean> {
+    for (let attempt = 0; attempt < FORGET_ATTEMPTS; attempt += 1) {
+      if (await this.holdStore.forget(accountId, purse)) return true;
+      await sleep(this.machine, LIFETIMES.reconcilePauseMs);
+    }
+    return false;
+  }
+
+  private async evidenceOf(accountId: string, purse: string | null): Promise<Evidence | undefined> {
+    if (purse === null) {
+      const [found] = await this.database.query<Evidence>(
+        `select balance, entries, summed, last_balance as "lastBalance", breaks, added, credited, taken, charged, counted,
+          quarantined, proven
+        from wallet_evidence($1::text::uuid)`,
+        [accountId],
+      );
+      return found;
+    }
+    const [found] = await this.database.query<Evidence>(
+      `select -stored as balance, -entries as entries, -summed as summed, -entries as proven, (
+          select coalesce(sum(quarantine.charged), 0)::bigint
+          from quarantine cross join json_array_elements_text(quarantine.purses) named (name)
+          where quarantine.account_id = $1::text and named.name = $2
+        ) as quarantined
+      from purse_evidence($1::text::uuid, $2)`,
+      [accountId, purse],
+    );
+    return found;
+  }
+}
+
+const NOTHING = { balance: 0n, entries: 0n, summed: 0n, quarantined: 0n, proven: 0n };
+
+/** By how much each figure differs from the proven amount. */
+function differencesOf(row: ReconcileRow, evidence: Evidence = NOTHING): Differences {
+  const { balance, entries, summed, quarantined } = evidence;
+  const proven = evidence.proven ?? entries;
+  const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd, ledgerSumMicroVnd } = row;
+  // The row is of another instant than the evidence: only what is of one instant is compared.
+  const loadedOverSum = availableMicroVnd + heldMicroVnd + uncommittedMicroVnd - ledgerSumMicroVnd;
+  return {
+    balance: proven - balance,
+    entries: proven - entries,
+    loaded: proven - quarantined - summed - loadedOverSum,
+    proof: entries - summed,
+  };
+}
+
+function causeOf(
+  { balance, entries, loaded, proof }: Differences,
+  evidence: Evidence = NOTHING,
+  { driftMicroVnd }: ReconcileRow,
+): DriftCause {
+  if (evidence.proven === null) return "unproven";
+  if (entries !== 0n) return "rows";
+  if (balance !== 0n) return "balance";
+  if (loaded !== 0n) return "loaded";
+  if (proof !== 0n) return "proof";
+  return driftMicroVnd === 0n ? "none" : "quarantine";
+}
+
+function further(one: bigint, other: bigint): bigint {
+  const size = (amount: bigint) => (amount < 0n ? -amount : amount);
+  return size(other) > size(one) ? other : one;
+}
