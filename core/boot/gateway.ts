@@ -19,6 +19,7 @@ import { type Listener, openListener } from "../listener/index.ts";
 import { Drifts } from "../money/drift.ts";
 import { archiveOf } from "../money/ledger/archive.ts";
 import { Corrections } from "../money/ledger/corrections.ts";
+import { driftBooksOf } from "../money/ledger/drift-books.ts";
 import { operationsOf } from "../money/operations.ts";
 import { Pace } from "../money/pace.ts";
 import { exactNames, pathsOf } from "../plugin/model-names.ts";
@@ -103,7 +104,7 @@ export class Gateway {
         operations: operationsOf({
           ...{ wallets, holdStore, ledger },
           archive: archiveOf(database),
-          drifts: new Drifts(holdStore, ledger, database),
+          drifts: new Drifts(holdStore, ledger, driftBooksOf(database)),
         }),
         corrections: new Corrections(wallets, database),
       },

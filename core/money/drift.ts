@@ -1,8 +1,8 @@
-import type { Database } from "../database/database.ts";
 import { isId, newId } from "../process/id.ts";
 import { type Machine, sleep, systemMachine } from "../process/machine.ts";
 import type { HoldStore } from "./hold-store.ts";
 import { DRIFT_REFERENCE } from "./ledger/corrections.ts";
+import type { DriftBooks, Evidence } from "./ledger/drift-books.ts";
 import type { Ledger } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { reconcileOne } from "./reconcile.ts";
@@ -10,39 +10,14 @@ import type { ReconcileRow } from "./wallet.ts";
 
 const FORGET_ATTEMPTS = 20;
 
-/** Figures of the ledger for a wallet, in µđ: see `wallet_evidence`. Of a purse, balances are below zero. */
-export interface Evidence {
-  readonly balance: bigint;
-  readonly entries: bigint;
-  /** The sum of all rows as `reconcile` has it. */
-  readonly summed: bigint;
-  readonly quarantined: bigint;
-  readonly proven: bigint | null;
-  /** These are of wallets only. */
-  readonly lastBalance?: bigint;
-  readonly breaks?: bigint;
-  readonly added?: bigint;
-  readonly credited?: bigint;
-  readonly taken?: bigint;
-  readonly charged?: bigint;
-  readonly counted?: bigint;
-}
-
 /**
  * Why a wallet or a purse drifts. `rows`: ledger rows were changed. `balance`: the stored balance was. `loaded`: the hold store
  * has another amount. `quarantine` ends with `quarantine retry`, `proof` with `reconcile --full`. `unproven`: the figures prove no
  * amount.
  */
-export type DriftCause =
-  | "none"
-  | "rows"
-  | "balance"
-  | "loaded"
-  | "quarantine"
-  | "proof"
-  | "unproven";
+type DriftCause = "none" | "rows" | "balance" | "loaded" | "quarantine" | "proof" | "unproven";
 
-export interface Drift {
+interface Drift {
   readonly row: ReconcileRow;
   /** Undefined if the ledger has no such wallet. */
   readonly evidence: Evidence | undefined;
@@ -51,7 +26,7 @@ export interface Drift {
   readonly differenceMicroVnd: bigint;
 }
 
-export interface MendResult {
+interface MendResult {
   /** `changed`: the difference is another one by now. `in_use`: the ledger is mended, but calls use what is loaded. */
   readonly kind: "mended" | "changed" | "in_use" | "not_mendable";
   /** As it is after that. */
@@ -72,18 +47,18 @@ interface Differences {
 export class Drifts {
   private readonly holdStore: HoldStore;
   private readonly ledger: Ledger;
-  private readonly database: Database;
+  private readonly books: DriftBooks;
   private readonly machine: Machine;
 
   constructor(
     holdStore: HoldStore,
     ledger: Ledger,
-    database: Database,
+    books: DriftBooks,
     machine: Machine = systemMachine,
   ) {
     this.holdStore = holdStore;
     this.ledger = ledger;
-    this.database = database;
+    this.books = books;
     this.machine = machine;
   }
 
@@ -91,7 +66,7 @@ export class Drifts {
   async show(accountId: string, purse: string | null): Promise<Drift | undefined> {
     if (!isId(accountId)) return undefined;
     const { holdStore, ledger, machine } = this;
-    const evidence = await this.evidenceOf(accountId, purse);
+    const evidence = await this.books.evidence(accountId, purse);
     if (!evidence && !(await holdStore.balances(accountId, purse))) return undefined;
     const row = await reconcileOne(holdStore, ledger, machine, accountId, purse);
     const differences = differencesOf(row, evidence);
@@ -129,20 +104,11 @@ export class Drifts {
   }
 
   /** Returns false if the ledger has other figures by now. */
-  private async mendBooks({ row, evidence }: Drift, reason: string): Promise<boolean> {
+  private mendBooks({ row, evidence }: Drift, reason: string): Promise<boolean> {
     const { accountId, purse } = row;
     const { balance, entries } = differencesOf(row, evidence);
     const reference = `${DRIFT_REFERENCE}${newId(this.machine.now())}`;
-    const [result] = await (purse === null
-      ? this.database.query<{ outcome: string }>(
-          "select mend_wallet($1::text::uuid, $2, $3, $4, $5) as outcome",
-          [accountId, balance, entries, reference, reason],
-        )
-      : this.database.query<{ outcome: string }>(
-          "select mend_purse($1::text::uuid, $2, $3) as outcome",
-          [accountId, purse, -balance],
-        ));
-    return result?.outcome === "mended";
+    return this.books.mend({ accountId, purse, balance, entries, reference, reason });
   }
 
   /** Waits for calls of the account, for some seconds. */
@@ -152,28 +118,6 @@ export class Drifts {
       await sleep(this.machine, LIFETIMES.reconcilePauseMs);
     }
     return false;
-  }
-
-  private async evidenceOf(accountId: string, purse: string | null): Promise<Evidence | undefined> {
-    if (purse === null) {
-      const [found] = await this.database.query<Evidence>(
-        `select balance, entries, summed, last_balance as "lastBalance", breaks, added, credited, taken, charged, counted,
-          quarantined, proven
-        from wallet_evidence($1::text::uuid)`,
-        [accountId],
-      );
-      return found;
-    }
-    const [found] = await this.database.query<Evidence>(
-      `select -stored as balance, -entries as entries, -summed as summed, -entries as proven, (
-          select coalesce(sum(quarantine.charged), 0)::bigint
-          from quarantine cross join json_array_elements_text(quarantine.purses) named (name)
-          where quarantine.account_id = $1::text and named.name = $2
-        ) as quarantined
-      from purse_evidence($1::text::uuid, $2)`,
-      [accountId, purse],
-    );
-    return found;
   }
 }
 
