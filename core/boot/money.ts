@@ -20,7 +20,7 @@ import { faultsOfPostgres } from "../money/ledger/settings.ts";
 import type { Ledger } from "../money/ledger.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
 import { stopMoney } from "../money/stop.ts";
-import { StoredWallets } from "../money/stored-wallets.ts";
+import { createStoredWallets, type StoredWallets } from "../money/stored-wallets.ts";
 import type { Config } from "../plugin/config.ts";
 import { announced } from "../process/announced.ts";
 import type { Clock } from "../process/clock.ts";
@@ -53,7 +53,7 @@ export class Money {
     this.log = log;
     this.backlog = new Backlog({ holdStore, entriesMax: OUTBOX_ENTRIES_MAX });
     this.committer = new Committer({ holdStore, ledger, log, backlog: this.backlog, ...COMMITTER });
-    this.wallets = new StoredWallets({ holdStore, ledger });
+    this.wallets = createStoredWallets({ holdStore, ledger });
     const differenceMsMax = limits.clockDifferenceMs;
     this.clocks = new Clocks({ clock, readers: clockReaders, differenceMsMax, log });
     this.storeSettings = new StoreSettings(faultReaders, log);

@@ -1,21 +1,13 @@
 import { type Machine, systemMachine } from "../process/machine.ts";
 import { messageOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
-import { type FoundCall, findCall } from "./found-call.ts";
-import type {
-  Awaitable,
-  ExtendRequest,
-  ExtendResult,
-  HoldRequest,
-  HoldResult,
-  HoldStore,
-  Posted,
-} from "./hold-store.ts";
+import { findCall } from "./found-call.ts";
+import type { Awaitable, HoldRequest, HoldResult, HoldStore } from "./hold-store.ts";
 import { LatePosts } from "./late-posts.ts";
-import type { CreditResult, Ledger, ProofProgress, TopUpQuery, TopUpSums } from "./ledger.ts";
+import type { Ledger, ProofProgress } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { Movements, type WalletDebit } from "./movements.ts";
-import type { DebitEntry, Movement, Posting } from "./outbox-entry.ts";
+import type { DebitEntry } from "./outbox-entry.ts";
 import { PostGroup } from "./post-group.ts";
 import { loadWithPurses, requirePurses } from "./purse.ts";
 import { reconcile } from "./reconcile.ts";
@@ -30,150 +22,57 @@ interface WalletsOptions {
   readonly machine?: Machine;
 }
 
-/** Wallets over both stores: the hold store for running calls, the ledger for what is committed. */
-export class StoredWallets implements Wallets {
-  private readonly holdStore: HoldStore;
-  private readonly ledger: Ledger;
-  private readonly machine: Machine;
-  private readonly group: PostGroup;
-  /** The last unfinished movement of each account. The next one waits for it. */
-  private readonly running = new Map<string, Promise<unknown>>();
-  private readonly movements: Movements;
-  private readonly latePosts: LatePosts;
-
-  constructor({ holdStore, ledger, machine = systemMachine }: WalletsOptions) {
-    this.holdStore = holdStore;
-    this.ledger = ledger;
-    this.machine = machine;
-    this.group = new PostGroup(holdStore);
-    const debit = this.debit.bind(this);
-    this.movements = new Movements({ holdStore, ledger, machine, debit });
-    this.latePosts = new LatePosts(holdStore, machine);
-  }
-
+export interface StoredWallets extends Wallets {
   /**
    * Applies movements to loaded wallets that another process committed, and did not apply before it died: now, and from
    * time to time until `end`.
    */
-  start(): Promise<void> {
-    return this.movements.start();
-  }
-
-  /** See `Wallets.hold`. */
-  hold(request: HoldRequest): Awaitable<WalletHold> {
-    if (request.purses !== undefined) requirePurses(request.purses);
-    const held = this.holdStore.hold(request);
-    if (held instanceof Promise) return held.then((result) => this.loaded(request, result));
-    return this.loaded(request, held);
-  }
-
-  extend(request: ExtendRequest): Awaitable<ExtendResult> {
-    return this.holdStore.extend(request);
-  }
-
-  post(posting: Posting): Awaitable<Posted> {
-    return this.group.add(posting);
-  }
-
-  postLater(posting: Posting): void {
-    this.latePosts.add(posting);
-  }
-
+  start(): Promise<void>;
   /** Tries once more to post the calls that the disk refused. For a process that stops. Never rejects. */
-  async end(): Promise<void> {
-    this.movements.stop();
-    await withTimeout(this.latePosts.tryAll(), LIFETIMES.lastPostsMs, this.machine);
-  }
-
+  end(): Promise<void>;
   /** Returns the posts that only this memory has: they are lost with this process. */
-  latePostsLeft(): StandingCall[] {
-    return this.latePosts.unsent();
-  }
-
-  unsent(): StandingCall[] {
-    return [...this.holdStore.unsent(), ...this.latePosts.unsent()];
-  }
-
-  void(callId: string, accountId: string): Awaitable<void> {
-    return this.holdStore.void(callId, accountId);
-  }
-
-  /** Rejects if a store is unavailable. To complete the movement, send it again with the same reference. */
-  credit(movement: Movement): Promise<CreditResult> {
-    return this.oneAtATime(movement.accountId, () => this.movements.move(movement));
-  }
-
-  async purse(accountId: string, name: string): Promise<PurseBalances> {
-    const loaded = await this.holdStore.balances(accountId, name);
-    if (loaded !== undefined) {
-      const { availableMicroVnd, heldMicroVnd } = loaded;
-      return { spentMicroVnd: 0 - availableMicroVnd - heldMicroVnd, heldMicroVnd };
-    }
-    const purse = await this.ledger.purse(accountId, name);
-    return { spentMicroVnd: 0 - Number(purse?.balanceMicroVnd ?? 0n), heldMicroVnd: 0 };
-  }
-
-  /** Returns the parts of a wallet: from the hold store if it is loaded, else from the ledger. */
-  async balances(accountId: string): Promise<WalletBalances | undefined> {
-    const loaded = await this.holdStore.balances(accountId);
-    if (loaded !== undefined) {
-      const balance = loaded.availableMicroVnd + loaded.heldMicroVnd + loaded.uncommittedMicroVnd;
-      return { ...loaded, balanceMicroVnd: balance };
-    }
-    const wallet = await this.ledger.wallet(accountId);
-    if (wallet === undefined) return undefined;
-    const balance = Number(wallet.balanceMicroVnd);
-    return {
-      availableMicroVnd: balance,
-      heldMicroVnd: 0,
-      uncommittedMicroVnd: 0,
-      balanceMicroVnd: balance,
-    };
-  }
-
-  call(callId: string): Promise<FoundCall | undefined> {
-    return findCall(this.holdStore, this.ledger, callId);
-  }
-
+  latePostsLeft(): StandingCall[];
+  unsent(): StandingCall[];
   /** Yields every wallet and purse with its drift, which must be 0, even under load. */
-  reconcile(options: { readonly isQuick?: boolean } = {}): AsyncIterable<ReconcileRow> {
-    return reconcile(this.holdStore, this.ledger, this.machine, options);
-  }
+  reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
+  prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
+}
 
-  topUps(query: TopUpQuery): Promise<TopUpSums> {
-    return this.ledger.topUps(query);
-  }
-
-  prove(options: { readonly isRestart?: boolean } = {}): Promise<ProofProgress> {
-    return this.ledger.prove(options);
-  }
+/** Wallets over both stores: the hold store for running calls, the ledger for what is committed. */
+export function createStoredWallets(options: WalletsOptions): StoredWallets {
+  const { holdStore, ledger, machine = systemMachine } = options;
+  const group = new PostGroup(holdStore);
+  const movements = new Movements({ holdStore, ledger, machine, debit });
+  const latePosts = new LatePosts(holdStore, machine);
+  /** The last unfinished movement of each account. The next one waits for it. */
+  const running = new Map<string, Promise<unknown>>();
 
   /** Returns the result of a hold. If its wallet or a purse is not loaded, loads them and holds again. */
-  private loaded(request: HoldRequest, result: HoldResult): Awaitable<WalletHold> {
+  function loaded(request: HoldRequest, result: HoldResult): Awaitable<WalletHold> {
     if (result.kind !== "unknown") return result;
     const purses = (request.purses ?? []).map(({ name }) => name);
-    return this.loadFor(request.accountId, purses, () => this.holdStore.hold(request));
+    return loadFor(request.accountId, purses, () => holdStore.hold(request));
   }
 
-  private async debit(entry: DebitEntry): Promise<WalletDebit> {
-    const result = await this.holdStore.debit(entry);
+  async function debit(entry: DebitEntry): Promise<WalletDebit> {
+    const result = await holdStore.debit(entry);
     if (result.kind !== "unknown") return result;
-    return this.loadFor(entry.call.accountId, [], () => this.holdStore.debit(entry));
+    return loadFor(entry.call.accountId, [], () => holdStore.debit(entry));
   }
 
-  private async loadFor<Done extends { readonly kind: string }>(
+  async function loadFor<Done extends { readonly kind: string }>(
     accountId: string,
     purses: readonly string[],
     again: () => Awaitable<Done | { readonly kind: "unknown" }>,
   ): Promise<Exclude<Done, { kind: "unknown" }> | NotLoaded> {
-    const deadlineMs = this.machine.monotonic() + LIFETIMES.loadTimeoutMs;
+    const deadlineMs = machine.monotonic() + LIFETIMES.loadTimeoutMs;
     try {
       for (let attempt = 0; attempt < LOAD_ATTEMPTS; attempt += 1) {
-        const leftMs = deadlineMs - this.machine.monotonic();
-        const load = loadWithPurses(this.holdStore, this.ledger, accountId, purses);
-        const loaded = await withTimeout(load, leftMs, this.machine);
-        if (loaded === TIMED_OUT) break;
-        if (!loaded) return { kind: "no_account" };
+        const leftMs = deadlineMs - machine.monotonic();
+        const load = loadWithPurses(holdStore, ledger, accountId, purses);
+        const isLoaded = await withTimeout(load, leftMs, machine);
+        if (isLoaded === TIMED_OUT) break;
+        if (!isLoaded) return { kind: "no_account" };
         const result = await again();
         if (isKnown(result)) return result;
       }
@@ -184,16 +83,62 @@ export class StoredWallets implements Wallets {
   }
 
   /** Runs the movements of an account one after another, so that they are applied in the order of their commits. */
-  private async oneAtATime<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    const before = this.running.get(accountId) ?? Promise.resolve();
+  async function oneAtATime<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+    const before = running.get(accountId) ?? Promise.resolve();
     const mine = before.then(work, work);
-    this.running.set(accountId, mine);
+    running.set(accountId, mine);
     try {
       return await mine;
     } finally {
-      if (this.running.get(accountId) === mine) this.running.delete(accountId);
+      if (running.get(accountId) === mine) running.delete(accountId);
     }
   }
+
+  return {
+    start: () => movements.start(),
+    hold(request) {
+      if (request.purses !== undefined) requirePurses(request.purses);
+      const held = holdStore.hold(request);
+      if (held instanceof Promise) return held.then((result) => loaded(request, result));
+      return loaded(request, held);
+    },
+    extend: (request) => holdStore.extend(request),
+    post: (posting) => group.add(posting),
+    postLater: (posting) => latePosts.add(posting),
+    void: (callId, accountId) => holdStore.void(callId, accountId),
+    credit: (movement) => oneAtATime(movement.accountId, () => movements.move(movement)),
+    async purse(accountId, name): Promise<PurseBalances> {
+      const found = await holdStore.balances(accountId, name);
+      if (found !== undefined) {
+        const { availableMicroVnd, heldMicroVnd } = found;
+        return { spentMicroVnd: 0 - availableMicroVnd - heldMicroVnd, heldMicroVnd };
+      }
+      const purse = await ledger.purse(accountId, name);
+      return { spentMicroVnd: 0 - Number(purse?.balanceMicroVnd ?? 0n), heldMicroVnd: 0 };
+    },
+    async balances(accountId): Promise<WalletBalances | undefined> {
+      const found = await holdStore.balances(accountId);
+      if (found !== undefined) {
+        const balance = found.availableMicroVnd + found.heldMicroVnd + found.uncommittedMicroVnd;
+        return { ...found, balanceMicroVnd: balance };
+      }
+      const wallet = await ledger.wallet(accountId);
+      if (wallet === undefined) return undefined;
+      const balance = Number(wallet.balanceMicroVnd);
+      const nothing = { heldMicroVnd: 0, uncommittedMicroVnd: 0 };
+      return { availableMicroVnd: balance, ...nothing, balanceMicroVnd: balance };
+    },
+    call: (callId) => findCall(holdStore, ledger, callId),
+    topUps: (query) => ledger.topUps(query),
+    reconcile: (how = {}) => reconcile(holdStore, ledger, machine, how),
+    prove: (how = {}) => ledger.prove(how),
+    unsent: () => [...holdStore.unsent(), ...latePosts.unsent()],
+    latePostsLeft: () => latePosts.unsent(),
+    async end() {
+      movements.stop();
+      await withTimeout(latePosts.tryAll(), LIFETIMES.lastPostsMs, machine);
+    },
+  };
 }
 
 type NotLoaded = Extract<WalletHold, { kind: "unavailable" | "no_account" }>;

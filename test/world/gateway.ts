@@ -13,7 +13,7 @@ import { Committer } from "../../core/money/committer.ts";
 import type { HoldStore } from "../../core/money/hold-store.ts";
 import { Pace } from "../../core/money/pace.ts";
 import { stopMoney } from "../../core/money/stop.ts";
-import { StoredWallets } from "../../core/money/stored-wallets.ts";
+import { createStoredWallets, type StoredWallets } from "../../core/money/stored-wallets.ts";
 import type { Limits } from "../../core/plugin/config.ts";
 import { Router } from "../../core/plugin/router.ts";
 import type { Services } from "../../core/plugin/services.ts";
@@ -109,7 +109,7 @@ export class SimulatedGateway {
     const backlog = new Backlog({ holdStore, entriesMax: options.outboxEntriesMax, machine });
     this.committer = new Committer({ ...stores, log, backlog, batchEntries: 20, lingerMs: 250 });
     this.pace = new Pace({ backlog, log, machine });
-    this.wallets = new StoredWallets(stores);
+    this.wallets = createStoredWallets(stores);
     this.keys = options.revokes
       ? new SimulatedKeys({ process, ledger: options.ledger, holdStore })
       : undefined;

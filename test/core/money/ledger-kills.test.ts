@@ -10,7 +10,7 @@ import { Committer } from "../../../core/money/committer.ts";
 import { createEmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { createPostgresLedger, type PostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import type { Ledger } from "../../../core/money/ledger.ts";
-import { StoredWallets } from "../../../core/money/stored-wallets.ts";
+import { createStoredWallets } from "../../../core/money/stored-wallets.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 import { newId } from "../../../core/process/id.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
@@ -37,7 +37,7 @@ async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): 
     history: new MemoryHistory(),
   });
   await holdStore.start();
-  const wallets = new StoredWallets({ holdStore, ledger });
+  const wallets = createStoredWallets({ holdStore, ledger });
   const committer = new Committer({ holdStore, ledger, log, batchEntries: 100, lingerMs: 1 });
   committer.start();
   const accountId = newId(clock.now());

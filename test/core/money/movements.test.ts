@@ -7,7 +7,7 @@ import type {
   HoldStoreHealth,
 } from "../../../core/money/hold-store.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
-import { StoredWallets } from "../../../core/money/stored-wallets.ts";
+import { createStoredWallets, type StoredWallets } from "../../../core/money/stored-wallets.ts";
 import { ManualMachine } from "./manual-machine.ts";
 import { StubLedger } from "./stub-ledger.ts";
 import { movement } from "./wallet-fixtures.ts";
@@ -48,7 +48,7 @@ class Stage {
         return this.affords;
       },
     };
-    this.wallets = new StoredWallets({ holdStore: holdStore as HoldStore, ledger, machine });
+    this.wallets = createStoredWallets({ holdStore: holdStore as HoldStore, ledger, machine });
   }
 
   /** Returns what was applied since the last call, once this time has passed. */

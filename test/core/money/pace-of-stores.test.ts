@@ -8,7 +8,7 @@ import { Backlog } from "../../../core/money/backlog.ts";
 import { Committer } from "../../../core/money/committer.ts";
 import { createEmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { Pace } from "../../../core/money/pace.ts";
-import { StoredWallets } from "../../../core/money/stored-wallets.ts";
+import { createStoredWallets } from "../../../core/money/stored-wallets.ts";
 import type { Call } from "../../../core/plugin/call.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
@@ -37,7 +37,7 @@ async function load(isPaced: boolean) {
   ledger.before = async (what) => {
     if (what === "commit") await sleep(COMMIT_MS);
   };
-  const wallets = new StoredWallets({ holdStore, ledger });
+  const wallets = createStoredWallets({ holdStore, ledger });
   await wallets.credit(movement(BigInt(CALLS)));
   const backlog = new Backlog({ holdStore, entriesMax: ENTRIES_MAX });
   const committer = new Committer({ holdStore, ledger, log, backlog, ...BATCH });

@@ -2,7 +2,7 @@ import t from "tap";
 import { Committer } from "../../../core/money/committer.ts";
 import { createEmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { stopMoney } from "../../../core/money/stop.ts";
-import { StoredWallets } from "../../../core/money/stored-wallets.ts";
+import { createStoredWallets } from "../../../core/money/stored-wallets.ts";
 import type { Machine } from "../../../core/process/machine.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { posting } from "../../support/posting.ts";
@@ -26,7 +26,7 @@ async function stage() {
     const committer = new Committer({
       ...{ holdStore, ledger, log, machine, batchEntries: 10, lingerMs: 10 },
     });
-    const wallets = new StoredWallets({ holdStore, ledger, machine });
+    const wallets = createStoredWallets({ holdStore, ledger, machine });
     await holdStore.start();
     committer.start();
     return { holdStore, committer, wallets };

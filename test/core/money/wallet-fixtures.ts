@@ -7,7 +7,7 @@ import {
 } from "../../../core/money/embedded/store.ts";
 import type { Movement } from "../../../core/money/outbox-entry.ts";
 
-import { StoredWallets } from "../../../core/money/stored-wallets.ts";
+import { createStoredWallets, type StoredWallets } from "../../../core/money/stored-wallets.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { StubLedger } from "./stub-ledger.ts";
@@ -32,7 +32,7 @@ export async function withStores(body: (stores: Stores) => Promise<void>): Promi
   const ledger = new StubLedger();
   ledger.addAccount("A");
   try {
-    await body({ holdStore, ledger, wallets: new StoredWallets({ holdStore, ledger }), logged });
+    await body({ holdStore, ledger, wallets: createStoredWallets({ holdStore, ledger }), logged });
   } finally {
     await holdStore.stop();
     rmSync(folder, { recursive: true, force: true });

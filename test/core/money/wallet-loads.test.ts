@@ -2,7 +2,7 @@ import t from "tap";
 import type { HoldResult, HoldStore, WalletSnapshot } from "../../../core/money/hold-store.ts";
 import type { Ledger } from "../../../core/money/ledger.ts";
 import { LIFETIMES } from "../../../core/money/lifetimes.ts";
-import { StoredWallets } from "../../../core/money/stored-wallets.ts";
+import { createStoredWallets, type StoredWallets } from "../../../core/money/stored-wallets.ts";
 import { ManualMachine } from "./manual-machine.ts";
 import { holdRequest } from "./wallet-fixtures.ts";
 
@@ -43,7 +43,7 @@ class Stage {
       purse: async () => WALLET,
     };
     const stores = { holdStore: holdStore as HoldStore, ledger: ledger as Ledger };
-    this.wallets = new StoredWallets({ ...stores, machine });
+    this.wallets = createStoredWallets({ ...stores, machine });
   }
 }
 
@@ -129,7 +129,7 @@ t.test("the parts of a wallet come from the hold store, or else from the ledger"
   const read = (balances: typeof loaded | undefined, wallet: WalletSnapshot | undefined) => {
     const holdStore = { balances: async () => balances } as unknown as HoldStore;
     const ledger = { wallet: async () => wallet } as unknown as Ledger;
-    return new StoredWallets({ holdStore, ledger }).balances("A");
+    return createStoredWallets({ holdStore, ledger }).balances("A");
   };
   t.strictSame(await read(loaded, undefined), { ...loaded, balanceMicroVnd: 7 });
   t.strictSame(await read(undefined, WALLET), {

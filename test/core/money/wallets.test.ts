@@ -1,6 +1,6 @@
 import t from "tap";
 import { Committer } from "../../../core/money/committer.ts";
-import { StoredWallets } from "../../../core/money/stored-wallets.ts";
+import { createStoredWallets } from "../../../core/money/stored-wallets.ts";
 import { posting, readable } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
@@ -156,7 +156,7 @@ t.test(
       const { wallets, ledger } = stores;
       await wallets.credit(movement(1_000n));
       const debit = movement(-400n);
-      const other = new StoredWallets({ holdStore: stores.holdStore, ledger });
+      const other = createStoredWallets({ holdStore: stores.holdStore, ledger });
       const both = Promise.all([wallets.credit(debit), other.credit(debit)]);
       const results = await committing(stores, both);
       t.strictSame(results.map((one) => one.kind === "credited" && one.applied).sort(), [

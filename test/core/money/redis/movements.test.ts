@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { Committer } from "../../../../core/money/committer.ts";
 import { debitOf } from "../../../../core/money/debit.ts";
-import { StoredWallets } from "../../../../core/money/stored-wallets.ts";
+import { createStoredWallets, type StoredWallets } from "../../../../core/money/stored-wallets.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
@@ -40,7 +40,7 @@ async function withGateways(body: (gateways: TwoGateways) => Promise<void>): Pro
   const start = async (): Promise<Gateway> => {
     const started = await startStore(options);
     const { store: holdStore } = started;
-    const wallets = new StoredWallets({ holdStore, ledger });
+    const wallets = createStoredWallets({ holdStore, ledger });
     const committer = new Committer({ holdStore, ledger, log, batchEntries: 10, lingerMs: 0 });
     return { ...started, wallets, committer };
   };
