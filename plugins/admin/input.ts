@@ -1,5 +1,6 @@
 import {
   confirmation,
+  dayOf,
   email,
   endOfDay,
   isId,
@@ -155,10 +156,13 @@ export const quarantinePage = mapping({ limit });
 
 export const holdPage = mapping({ limit });
 
-const day = v.pipe(
-  matching(/^\d{4}-\d{2}-\d{2}$/, DAY),
-  v.check((text) => !Number.isNaN(Date.parse(text)), DAY),
-);
+/** The 30th of February is no day, though a parser takes it for one of March. */
+function isDay(text: string): boolean {
+  const start = startOfDay(text);
+  return !Number.isNaN(start.getTime()) && dayOf(start) === text;
+}
+
+const day = v.pipe(matching(/^\d{4}-\d{2}-\d{2}$/, DAY), v.check(isDay, DAY));
 
 export const ledgerQuery = mapping({ from: v.optional(day, "2020-01-01"), to: v.optional(day) });
 
@@ -188,7 +192,7 @@ const name = v.optional(line(200, "a name of 1 to 200 characters on one line"));
 /** The start and the end of a day in Vietnam, or one instant as both. */
 const period = v.pipe(
   matching(/^2\d{3}-\d\d-\d\d(?:T\d\d:\d\d)?$/, DAY_OR_TIME),
-  v.check((text) => !Number.isNaN(Date.parse(text)), DAY_OR_TIME),
+  v.check((text) => isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text)), DAY_OR_TIME),
   v.transform((text) => {
     if (!text.includes("T")) return { start: startOfDay(text), end: endOfDay(text) };
     const at = new Date(`${text}+07:00`);

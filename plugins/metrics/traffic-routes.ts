@@ -1,5 +1,6 @@
 import {
   type Command,
+  dayOf,
   done,
   isRefusal,
   line,
@@ -27,10 +28,21 @@ const TIME = "a time in Vietnam, such as 2026-11-30T09:00";
 const time = v.optional(
   v.pipe(
     matching(/^2\d{3}-\d\d-\d\dT\d\d:\d\d$/, TIME),
-    v.transform((text) => new Date(`${text}+07:00`)),
-    v.check((at) => !Number.isNaN(at.getTime()), TIME),
+    v.check(isTime, TIME),
+    v.transform(timeOf),
   ),
 );
+
+function timeOf(text: string): Date {
+  return new Date(`${text}+07:00`);
+}
+
+/** The 30th of February is no day, though a parser takes it for one of March. */
+function isTime(text: string): boolean {
+  const at = timeOf(text);
+  return !Number.isNaN(at.getTime()) && dayOf(at) === text.slice(0, 10);
+}
+
 const asked = mapping({
   by: v.optional(oneOf(["upstream", "cause", "hour", "minute"]), "hour"),
   upstream: v.optional(line(200, "the name of an upstream, or * for each of them")),

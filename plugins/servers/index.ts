@@ -25,6 +25,8 @@ import { problemOf, upgradeJson } from "./upgrade.ts";
 
 /** Each process writes what it serves by, and reads what the others do. */
 const MEET_MS = 60_000;
+/** The script of the handbook makes one each hour. The alerts have the same bound. */
+const BACKUP_SECONDS_MAX = 3 * 3_600;
 
 export const provides = ["gauges"];
 export const reads = ["catalogue", "version"];
@@ -152,11 +154,11 @@ export default function servers(services: Services): Plugin {
           async handle() {
             const found = await readBackups(database);
             return done(
-              found.map(({ at, bytes }) => ({
-                at: at.toISOString(),
-                age_seconds: Math.max(0, Math.round((clock.now() - at.getTime()) / 1_000)),
-                bytes,
-              })),
+              found.map(({ at, bytes }) => {
+                const seconds = Math.max(0, Math.round((clock.now() - at.getTime()) / 1_000));
+                const isOld = seconds > BACKUP_SECONDS_MAX;
+                return { at: at.toISOString(), age_seconds: seconds, is_old: isOld, bytes };
+              }),
             );
           },
         },

@@ -499,6 +499,7 @@ export interface ArchivedMonth {
 export interface Backup {
   readonly at: string;
   readonly age_seconds: number;
+  readonly is_old: boolean;
   readonly bytes: number;
 }
 

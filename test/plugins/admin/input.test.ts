@@ -4,7 +4,14 @@ import { formatVnd } from "../../../core/catalogue/amount.ts";
 import { readBody, readQuery } from "../../../core/plugin/json-route.ts";
 import { isId } from "../../../core/process/id.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
-import { movement, newAccount, newKey, usagePage } from "../../../plugins/admin/input.ts";
+import {
+  callSearch,
+  ledgerQuery,
+  movement,
+  newAccount,
+  newKey,
+  usagePage,
+} from "../../../plugins/admin/input.ts";
 
 const body = (value: unknown) => Buffer.from(JSON.stringify(value));
 const raw = (text: string) => Buffer.from(text);
@@ -196,3 +203,17 @@ t.test("admin input: ids", async (t) => {
     }
   });
 });
+
+t.test(
+  "admin input: a day that no month has is refused, not taken for one of the next",
+  async (t) => {
+    for (const from of ["2026-02-30", "2026-02-30T10:00", "2026-04-31", "2026-13-01"]) {
+      const asked = new URLSearchParams({ from });
+      t.equal(refused(readQuery(callSearch, asked)).param, "from", from);
+      t.ok(isRefusal(readQuery(ledgerQuery, asked)), from);
+    }
+    const leap = readQuery(callSearch, new URLSearchParams({ from: "2028-02-29T10:00" }));
+    assert.ok(!isRefusal(leap));
+    t.equal(leap.from?.start.toISOString(), "2028-02-29T03:00:00.000Z");
+  },
+);

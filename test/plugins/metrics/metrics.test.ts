@@ -167,6 +167,8 @@ t.test("GET /metrics", async (t) => {
       env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
     });
     t.match(stdout, /anthropic/);
+    const noDay = await admin(gateway, "GET", "/traffic?from=2026-02-30T09:00");
+    t.equal(noDay.status, 400);
     const wrong = await admin(gateway, "GET", "/traffic?from=2026-11-30");
     t.match([wrong.status, wrong.body], [400, { error: { param: "from" } }]);
   });

@@ -89,7 +89,11 @@ t.test(
       "insert into backups (at, bytes) values (now() - interval '1 day', 7), (now() - interval '2 hours', 8), (now() - interval '500 days', 9)",
     );
     const backups = JSON.parse((await runCli(["backups", "--json"], { env })).stdout);
-    t.match(backups, [{ bytes: 8 }, { bytes: 7 }, { bytes: 9 }]);
+    t.match(backups, [
+      { bytes: 8, is_old: false },
+      { bytes: 7, is_old: true },
+      { bytes: 9, is_old: true },
+    ]);
     t.match(Math.round(backups[0].age_seconds / 60), 120);
 
     await sql.query("update servers set since = since - interval '6 minutes'");

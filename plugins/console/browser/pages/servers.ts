@@ -11,9 +11,6 @@ import { get, hasCommand, may, readiness } from "../session.ts";
 import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 
-/** The script of the guide to operating makes one each hour. */
-const BACKUP_SECONDS_MAX = 3 * 3_600;
-
 /** The processes and their stores, maintenance, and this process with its config and secrets. */
 export async function render({ root, signal }: PageContext): Promise<void> {
   const place = el("div", { class: "grid" });
@@ -131,9 +128,8 @@ function secretsPart(secrets: readonly Secret[]): HTMLElement {
   });
 }
 
-function backupState({ at, age_seconds }: Backup): HTMLElement {
-  const kind = age_seconds > BACKUP_SECONDS_MAX ? "bad" : "good";
-  return notice(kind, t("backups.last", { time: ago(at) }));
+function backupState({ at, is_old }: Backup): HTMLElement {
+  return notice(is_old ? "bad" : "good", t("backups.last", { time: ago(at) }));
 }
 
 function systemParts({ process, gauges, config }: System): Child[] {
