@@ -21,9 +21,6 @@ type Headers = Record<string, string | string[] | undefined>;
 
 /** One call: reads the body, dispatches it, and handles the response. */
 class BareCall implements Dispatcher.DispatchHandler {
-  private readonly res: HttpResponse;
-  private readonly path: string;
-  private readonly authorization: string;
   private controller: Dispatcher.DispatchController | undefined = undefined;
   private type = "application/json";
   private streams = false;
@@ -32,10 +29,11 @@ class BareCall implements Dispatcher.DispatchHandler {
   private chunks: Buffer[] = [];
   private current: Buffer | undefined = undefined;
 
-  constructor(res: HttpResponse, path: string, authorization: string) {
-    this.res = res;
-    this.path = path;
-    this.authorization = authorization;
+  constructor(
+    private readonly res: HttpResponse,
+    private readonly path: string,
+    private readonly authorization: string,
+  ) {
     res.onAborted(() => this.abort());
     res.onData((lent, isLast) => this.onBody(lent, isLast));
   }

@@ -25,13 +25,11 @@ export interface PhaseRow {
 /** Does one thing after another while calls run, and measures the gateways. */
 export class LoadedPhases {
   readonly rows: PhaseRow[] = [];
-  private readonly load: SpreadLoad;
-  private readonly file: string;
 
-  constructor(load: SpreadLoad, file: string) {
-    this.load = load;
-    this.file = file;
-  }
+  constructor(
+    private readonly load: SpreadLoad,
+    private readonly file: string,
+  ) {}
 
   /** The file into which a gateway writes its stalls. */
   fileOf(gateway: number): string {

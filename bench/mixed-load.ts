@@ -33,17 +33,16 @@ export interface Done {
 
 /** Clients of all kinds: good ones, some that leave, strangers, and customers who come and go. */
 export class MixedLoad {
-  private readonly gateway: Target;
   private readonly agent = new Agent({ keepAlive: true, timeout: TIMEOUT_MS });
   private readonly actions: readonly Action[];
-  private readonly emptyKey: string;
   private made = 0;
   private running = 0;
   private done = { actions: 0, unexpected: 0, firstUnexpected: undefined as string | undefined };
 
-  private constructor(gateway: Target, emptyKey: string) {
-    this.gateway = gateway;
-    this.emptyKey = emptyKey;
+  private constructor(
+    private readonly gateway: Target,
+    private readonly emptyKey: string,
+  ) {
     this.actions = this.all();
   }
 

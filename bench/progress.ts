@@ -2,13 +2,10 @@ const WIDTH = 24;
 
 /** Shows how far a run of planned length has come: a bar on a terminal, else a line for each step. */
 export class Progress {
-  private readonly plannedSeconds: number;
   private readonly startedAtMs = performance.now();
   private doneSeconds = 0;
 
-  constructor(plannedSeconds: number) {
-    this.plannedSeconds = plannedSeconds;
-  }
+  constructor(private readonly plannedSeconds: number) {}
 
   /** Begins a step that is planned to take some seconds. */
   step(label: string, seconds: number): void {

@@ -18,16 +18,16 @@ const agent = new Agent({
 
 /** One call, which must declare the length of its body. */
 class RelayedCall implements Dispatcher.DispatchHandler {
-  private readonly res: HttpResponse;
-  private readonly path: string;
   private readonly body: Buffer;
   private bytes = 0;
   private gone = false;
   private readonly reply: Buffer[] = [];
 
-  constructor(res: HttpResponse, path: string, length: number) {
-    this.res = res;
-    this.path = path;
+  constructor(
+    private readonly res: HttpResponse,
+    private readonly path: string,
+    length: number,
+  ) {
     this.body = Buffer.allocUnsafeSlow(length);
     res.onAborted(() => {
       this.gone = true;

@@ -9,9 +9,6 @@ const CONNECTIONS_MAX = 500;
 
 /** Calls with keys of many accounts, at a rate, to the gateways in turn: an open loop. */
 export class SpreadLoad {
-  private readonly workload: Workload;
-  private readonly keys: readonly string[];
-  private readonly rate: number;
   private readonly idle = new Map<number, Connection[]>();
   private readonly made = new Map<number, number>();
   private counter = new Counter();
@@ -20,11 +17,11 @@ export class SpreadLoad {
   private startedAtMs = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
 
-  constructor(workload: Workload, keys: readonly string[], rate: number) {
-    this.workload = workload;
-    this.keys = keys;
-    this.rate = rate;
-  }
+  constructor(
+    private readonly workload: Workload,
+    private readonly keys: readonly string[],
+    private readonly rate: number,
+  ) {}
 
   /** Starts to call the gateways at these ports. */
   start(ports: readonly number[]): void {

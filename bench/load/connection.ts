@@ -28,15 +28,13 @@ export class Connection {
   /** True once bytes of the current reply have arrived. */
   began = false;
   private eventAtMs = 0;
-  private readonly server: Server;
-  private readonly onReply: OnReply;
   private socket: Socket | undefined = undefined;
   private busy = false;
 
-  constructor(server: Server, onReply: OnReply) {
-    this.server = server;
-    this.onReply = onReply;
-  }
+  constructor(
+    private readonly server: Server,
+    private readonly onReply: OnReply,
+  ) {}
 
   send(request: Buffer, dueAtMs: number = performance.now()): void {
     this.parser.reset();

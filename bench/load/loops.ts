@@ -106,17 +106,16 @@ class Calls {
   readonly counter = new Counter();
   readonly open = new Set<Connection>();
   stopped = false;
-  private readonly job: Job;
-  private readonly resolve: (report: Report) => void;
   private readonly connections: Connection[] = [];
   private readonly timer: NodeJS.Timeout;
   /** Due times of the calls that wait for a connection; those before `head` have left. */
   private line: number[] = [];
   private head = 0;
 
-  constructor(job: Job, resolve: (report: Report) => void) {
-    this.job = job;
-    this.resolve = resolve;
+  constructor(
+    private readonly job: Job,
+    private readonly resolve: (report: Report) => void,
+  ) {
     this.timer = setInterval(() => this.sweep(), SWEEP_MS);
   }
 

@@ -50,19 +50,11 @@ export type Accounts = Pick<StoredAccounts, keyof StoredAccounts>;
 
 /** Accounts and their keys in the database. A change drops the account's cached keys. */
 export class StoredAccounts {
-  private readonly database: Database;
-  private readonly known: KnownKeys;
-  private readonly holdStore: Pick<HoldStore, "revoke" | "restore">;
-
   constructor(
-    database: Database,
-    known: KnownKeys,
-    holdStore: Pick<HoldStore, "revoke" | "restore">,
-  ) {
-    this.database = database;
-    this.known = known;
-    this.holdStore = holdStore;
-  }
+    private readonly database: Database,
+    private readonly known: KnownKeys,
+    private readonly holdStore: Pick<HoldStore, "revoke" | "restore">,
+  ) {}
 
   /** Creates an account and its empty wallet. */
   async create(account: {

@@ -19,18 +19,17 @@ type ReadChanges = (withinMs: number) => AsyncIterable<readonly AccountChange[]>
  */
 export class KeyChanges {
   private readonly task: PeriodicTask;
-  private readonly readChanges: ReadChanges;
-  private readonly known: KnownKeys;
-  private readonly clock: Clock;
   private readonly log: ThrottledLog;
   private polledAtMs: number;
   /** The changes that the last poll returned. */
   private seen: ReadonlySet<string> = new Set();
 
-  constructor(readChanges: ReadChanges, known: KnownKeys, clock: Clock, log: Log) {
-    this.readChanges = readChanges;
-    this.known = known;
-    this.clock = clock;
+  constructor(
+    private readonly readChanges: ReadChanges,
+    private readonly known: KnownKeys,
+    private readonly clock: Clock,
+    log: Log,
+  ) {
     this.log = new ThrottledLog(log);
     this.polledAtMs = clock.monotonic();
     this.task = new PeriodicTask(() => this.poll());

@@ -45,7 +45,6 @@ export type KeyLimitsChange = {
 
 /** The limits of a key or of a member, read once for many calls. */
 export class KeyLimits {
-  readonly of: Limited;
   /** Of a key that a member uses: his limits, which hold too. */
   ofMember: KeyLimits | undefined = undefined;
   readonly isPaused: boolean;
@@ -60,9 +59,12 @@ export class KeyLimits {
   private ofDay: readonly KeyBudget[] = [];
 
   /** `characters`: the length of their JSON, for one that is cached. */
-  constructor(of: Limited, limits: KeyLimitsJson, characters = 0) {
+  constructor(
+    readonly of: Limited,
+    limits: KeyLimitsJson,
+    characters = 0,
+  ) {
     const { paused, ends_at, models, addresses } = limits;
-    this.of = of;
     this.callsPerMinute = limits.calls_per_minute;
     this.callsAtOnce = limits.calls_at_once;
     this.amounts = PERIODS.flatMap((period) => {

@@ -250,12 +250,9 @@ const MAC_BYTES = 6;
  * without a read.
  */
 export class KeyForm {
-  private readonly rows: Pick<KeyRows, "macSecret">;
   private secret: Buffer | undefined = undefined;
 
-  constructor(rows: Pick<KeyRows, "macSecret">) {
-    this.rows = rows;
-  }
+  constructor(private readonly rows: Pick<KeyRows, "macSecret">) {}
 
   /** Reads the secret. Until then, every string passes for a key. */
   async start(): Promise<void> {
@@ -302,16 +299,13 @@ interface Reading {
  * query is read again: the query may have seen it as it was before.
  */
 class KeyReadings {
-  private readonly options: KeyReadingsOptions;
   /** Running queries by the name of the key, oldest first. */
   private readonly running = new Map<string, Reading>();
   /** Accounts that changed since the oldest running query began, with the number of their last change, oldest first. */
   private readonly changed = new Map<string, number>();
   private changes = 0;
 
-  constructor(options: KeyReadingsOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: KeyReadingsOptions) {}
 
   read(name: string): Promise<CallerKey | undefined> {
     const running = this.running.get(name);

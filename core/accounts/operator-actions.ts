@@ -30,11 +30,7 @@ export type OperatorActions = Pick<AuditTrail, "begin" | "end" | "list">;
 
 /** The audit trail: changes by operators. The database refuses to change its rows, except to add a result. */
 export class AuditTrail {
-  private readonly database: Database;
-
-  constructor(database: Database) {
-    this.database = database;
-  }
+  constructor(private readonly database: Database) {}
 
   /** Records an action before it runs. If it rejects, do not run the action. */
   async begin(action: NewAction): Promise<bigint> {

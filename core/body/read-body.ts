@@ -67,14 +67,14 @@ type Threads = Pick<BodyThreads, "run" | "isReady" | "warmUp">;
 
 /** Reads long bodies in a thread, so that their checks and their bound take no time of other calls. */
 export class LongBodies {
-  private readonly threads: Threads;
-  private readonly measures: () => readonly BodyMeasure[];
   private readonly costUsMin: number;
 
-  constructor(threads: Threads, measures: () => readonly BodyMeasure[], costUsMin = COST_US_MIN) {
-    this.threads = threads;
+  constructor(
+    private readonly threads: Threads,
+    private readonly measures: () => readonly BodyMeasure[],
+    costUsMin = COST_US_MIN,
+  ) {
     this.costUsMin = costUsMin;
-    this.measures = measures;
   }
 
   /** Returns undefined for a body that this thread should read. The bytes must not be used until then. */

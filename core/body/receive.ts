@@ -66,8 +66,6 @@ interface Expected {
 export class Reading {
   /** The reply must close the connection: the rest of the body is not read. */
   mustCut = false;
-  private readonly res: HttpResponse;
-  private readonly expected: Expected;
   /** Parts that have arrived, until there is memory for the whole. */
   private chunks: Buffer[] | undefined = undefined;
   /** Memory for all of a body that declares its length. What has not arrived takes none. */
@@ -80,9 +78,10 @@ export class Reading {
   /** Reads on. */
   private timer: NodeJS.Timeout | undefined = undefined;
 
-  constructor(res: HttpResponse, expected: Expected) {
-    this.res = res;
-    this.expected = expected;
+  constructor(
+    private readonly res: HttpResponse,
+    private readonly expected: Expected,
+  ) {
     this.isAdmitted = expected.share === undefined;
   }
 
@@ -248,15 +247,16 @@ interface Sender {
  * Without it, 150 connections that send 20 MB each and then wait fill any machine.
  */
 export class BodyBudget {
-  limits: BudgetLimits;
   /** @internal */
   readonly pace: BodyPace;
   private bytes = 0;
   private freeBytes = 0;
   private readonly byKey = new Map<string, Use>();
 
-  constructor(limits: BudgetLimits, clock: Pick<Clock, "monotonic">) {
-    this.limits = limits;
+  constructor(
+    public limits: BudgetLimits,
+    clock: Pick<Clock, "monotonic">,
+  ) {
     this.pace = new BodyPace(clock);
   }
 
@@ -323,8 +323,6 @@ export class BodyBudget {
 
 /** The part of the budget that one body takes. */
 export class Share {
-  private readonly budget: BodyBudget;
-  private readonly sender: Sender;
   private bytesRead = 0;
   private bytes = 0;
   private counted = 0;
@@ -333,10 +331,10 @@ export class Share {
   private isFree = false;
   private released = false;
 
-  constructor(budget: BodyBudget, sender: Sender) {
-    this.budget = budget;
-    this.sender = sender;
-  }
+  constructor(
+    private readonly budget: BodyBudget,
+    private readonly sender: Sender,
+  ) {}
 
   /** Counts bytes that were read. Returns for how many ms to read no more of this body; 0 for none. */
   read(bytes: number, isKept = true): number {
@@ -433,16 +431,13 @@ type Rest = "read" | "paused" | "cut";
  * body of 20 MB keeps the event loop for some 50 ms, and a client nearby can send dozens of them in a second.
  */
 class BodyPace {
-  private readonly clock: Pick<Clock, "monotonic">;
   /** By account: the time at which the bytes that were read are paid for, each ms paying for some. */
   private readonly paidAtMs = new LRUCache<string, number>({ max: ACCOUNTS_MAX });
   private allPaidAtMs = 0;
   /** When connections were paused in the last 10 s. */
   private readonly pausedAtMs: number[] = [];
 
-  constructor(clock: Pick<Clock, "monotonic">) {
-    this.clock = clock;
-  }
+  constructor(private readonly clock: Pick<Clock, "monotonic">) {}
 
   /** Counts bytes that were read. Returns for how many ms no more should be read for this account; 0 for none. */
   read(account: string, bytes: number): number {

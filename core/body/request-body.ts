@@ -56,13 +56,13 @@ interface Source {
 export class RequestBody {
   /** How many bytes came; 0 if the object was made here. */
   readonly length: number;
-  private source: Source | undefined;
-  private fields: JsonObject;
 
-  private constructor(source: Source | undefined, fields: JsonObject, length = 0) {
+  private constructor(
+    private source: Source | undefined,
+    private fields: JsonObject,
+    length = 0,
+  ) {
     this.length = source?.bytes.length ?? length;
-    this.source = source;
-    this.fields = fields;
   }
 
   /** Returns a body that is written from this object. */

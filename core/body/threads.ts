@@ -38,7 +38,6 @@ const LIMITS: ThreadLimits = {
  * Threads start with the first long body. They keep no process alive.
  */
 export class BodyThreads {
-  private readonly log: Log;
   private readonly limits: ThreadLimits;
   private readonly pool: Piscina;
   private readonly queue: BodyQueue;
@@ -46,8 +45,10 @@ export class BodyThreads {
   private started = 0;
   private isStopped = false;
 
-  constructor(log: Log, limits: Partial<ThreadLimits> = {}) {
-    this.log = log;
+  constructor(
+    private readonly log: Log,
+    limits: Partial<ThreadLimits> = {},
+  ) {
     this.limits = { ...LIMITS, ...limits };
     this.queue = new BodyQueue(this.limits);
     const { threads, idleMs, heapMb } = this.limits;
@@ -219,14 +220,11 @@ interface Waiting {
 
 /** The long bodies that wait for a thread. */
 class BodyQueue {
-  private readonly limits: QueueLimits;
   private waiting: Waiting[] = [];
   /** The turn of the latest job that began. */
   private turn = 0;
 
-  constructor(limits: QueueLimits) {
-    this.limits = limits;
-  }
+  constructor(private readonly limits: QueueLimits) {}
 
   get length(): number {
     return this.waiting.length;

@@ -37,13 +37,11 @@ const GATEWAY = "this gateway";
  * sessions and reports use that of Postgres, and epochs that of Redis.
  */
 export class Clocks {
-  private readonly options: ClocksOptions;
   private readonly throttled: ThrottledLog;
   private readonly task: PeriodicTask;
   private last: readonly ClockDifference[] = [];
 
-  constructor(options: ClocksOptions) {
-    this.options = options;
+  constructor(private readonly options: ClocksOptions) {
     this.throttled = new ThrottledLog(options.log, { everyMs: LOG_EVERY_MS });
     this.task = new PeriodicTask(async () => {
       await this.measure();

@@ -23,11 +23,8 @@ interface Parts {
 /** Reads the config's file again, on behalf of a signal or an operator, and logs each change. */
 export class ConfigReloads implements Reloads {
   cause: ReloadCause = causedBy("start");
-  private readonly parts: Parts;
 
-  constructor(parts: Parts) {
-    this.parts = parts;
-  }
+  constructor(private readonly parts: Parts) {}
 
   prices(): ReturnType<typeof priceListOf> {
     return this.listOf(this.parts.config());

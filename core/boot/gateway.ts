@@ -80,17 +80,18 @@ export class Gateway {
   private readonly server: Server;
   /** For signals; plugins have it as a service. */
   readonly reloads: ConfigReloads;
-  private config: GatewayConfig;
   private upstreams: ConnectedUpstreams;
   private running: readonly Running[] = [];
   private listening = "";
   private lastReload: Promise<unknown> = Promise.resolve();
 
-  private constructor(config: GatewayConfig, parts: Parts) {
+  private constructor(
+    private config: GatewayConfig,
+    parts: Parts,
+  ) {
     const { log, clock, money, load } = parts;
     const { database, loads, holdStore, ledger } = money.stores;
     const { wallets } = money;
-    this.config = config;
     this.log = log;
     this.clock = clock;
     this.workers = parts.workers;

@@ -39,18 +39,19 @@ const COMMITTER = { batchEntries: 1000, lingerMs: 250 };
 
 /** The stores, and what moves money between them, in the order in which they start and stop. */
 export class Money {
-  readonly stores: Stores;
   readonly backlog: Backlog;
   readonly committer: Committer;
   readonly wallets: StoredWallets;
   readonly clocks: Clocks;
   readonly storeSettings: StoreSettings;
-  private readonly log: LineLog;
 
-  private constructor(stores: Stores, { limits }: GatewayConfig, clock: Clock, log: LineLog) {
+  private constructor(
+    readonly stores: Stores,
+    { limits }: GatewayConfig,
+    clock: Clock,
+    private readonly log: LineLog,
+  ) {
     const { holdStore, ledger, clockReaders, faultReaders } = stores;
-    this.stores = stores;
-    this.log = log;
     this.backlog = new Backlog({ holdStore, entriesMax: OUTBOX_ENTRIES_MAX });
     this.committer = new Committer({ holdStore, ledger, log, backlog: this.backlog, ...COMMITTER });
     this.wallets = createStoredWallets({ holdStore, ledger });

@@ -21,22 +21,12 @@ export interface Running {
 
 /** Creates and starts the plugins of each config, and stops those that the next config drops. */
 export class PluginRunner {
-  private readonly board: SlotBoard;
-  private readonly servicesOf: (slots: Slots) => Services;
-  private readonly database: PluginDatabase;
-  private readonly log: Log;
-
   constructor(
-    board: SlotBoard,
-    servicesOf: (slots: Slots) => Services,
-    database: PluginDatabase,
-    log: Log,
-  ) {
-    this.board = board;
-    this.servicesOf = servicesOf;
-    this.database = database;
-    this.log = log;
-  }
+    private readonly board: SlotBoard,
+    private readonly servicesOf: (slots: Slots) => Services,
+    private readonly database: PluginDatabase,
+    private readonly log: Log,
+  ) {}
 
   /**
    * Starts the plugins of a config in its order. Those of `before` that are unchanged keep running. If one fails, stops

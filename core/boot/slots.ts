@@ -53,13 +53,11 @@ export class SlotBoard {
   private serving: ReadonlySet<Owner> | undefined;
   private starting: ReadonlySet<Owner> | undefined;
   private readonly places = placesBy((viewer, owner) => this.counts(viewer, owner));
-  private readonly exactNames: ModelNames;
-  private readonly core: CoreValues;
 
-  constructor(exactNames: ModelNames, core: CoreValues) {
-    this.core = core;
-    this.exactNames = exactNames;
-  }
+  constructor(
+    private readonly exactNames: ModelNames,
+    private readonly core: CoreValues,
+  ) {}
 
   /** Returns the slots as `viewer` sees and fills them. Without a viewer: as core sees them, which fills none. */
   slotsOf(viewer: Owner | undefined): Slots {
@@ -152,11 +150,8 @@ type Counts = (viewer: Owner | undefined, owner: Owner) => boolean;
 /** The values of one slot, oldest first. */
 class Place<T> {
   private readonly provided: { readonly owner: Owner; readonly value: T }[] = [];
-  private readonly counts: Counts;
 
-  constructor(counts: Counts) {
-    this.counts = counts;
-  }
+  constructor(private readonly counts: Counts) {}
 
   slot(viewer: Owner | undefined, empty: T): Slot<T> {
     const seen = () => this.provided.findLast(({ owner }) => this.counts(viewer, owner));

@@ -16,13 +16,15 @@ const READ_TIMEOUT_MS = 5_000;
  */
 export class StoreSettings {
   private readonly found: Map<ReadFaults, readonly StoreFault[]>;
-  private readonly log: Log;
   private readonly task: PeriodicTask;
   private last: readonly StoreFault[] = [];
 
-  constructor(readers: readonly ReadFaults[], log: Log, recheckMs = RECHECK_MS) {
+  constructor(
+    readers: readonly ReadFaults[],
+    private readonly log: Log,
+    recheckMs = RECHECK_MS,
+  ) {
     this.found = new Map(readers.map((faultsOf) => [faultsOf, []]));
-    this.log = log;
     this.task = new PeriodicTask(async () => {
       await this.look();
       return recheckMs;

@@ -69,9 +69,6 @@ function versionOf(models: readonly object[]): string {
  * entry separately, so that one error does not hide the next.
  */
 class Review {
-  private readonly source: Source;
-  private readonly upstreams: UpstreamProtocols;
-  private readonly problems: Problems;
   /** Places of routes to upstreams that the config lacks, by upstream. */
   private readonly unknown = new Map<string, Path[]>();
   private readonly firstIndex = new Map<string, number>();
@@ -79,10 +76,11 @@ class Review {
   private readonly prefix: v.InferOutput<typeof idPrefix>;
   private readonly models: readonly unknown[];
 
-  constructor(source: Source, upstreams: UpstreamProtocols, problems: Problems) {
-    this.source = source;
-    this.upstreams = upstreams;
-    this.problems = problems;
+  constructor(
+    private readonly source: Source,
+    private readonly upstreams: UpstreamProtocols,
+    private readonly problems: Problems,
+  ) {
     const file = objectOf(source.value);
     this.range = attempt(priceRange, file?.["price_range"] ?? {}) ?? v.parse(priceRange, {});
     this.prefix = attempt(idPrefix, file?.["id_prefix"] ?? {}) ?? v.parse(idPrefix, {});

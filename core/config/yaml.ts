@@ -48,29 +48,19 @@ export function parseYaml(
 
 /** Converts the nodes of a document to plain values. Lines are looked up in the document, for messages only. */
 class Reading implements Source {
-  readonly file: string;
   readonly value: unknown;
   isTooMuch = false;
   private nodes = 0;
-  private readonly document: Document.Parsed;
   private readonly anchored: ReadonlyMap<Alias, Node>;
-  private readonly lines: LineCounter;
-  private readonly environment: Environment;
-  private readonly problems: Problems;
 
   constructor(
-    file: string,
-    document: Document.Parsed,
-    lines: LineCounter,
-    environment: Environment,
-    problems: Problems,
+    readonly file: string,
+    private readonly document: Document.Parsed,
+    private readonly lines: LineCounter,
+    private readonly environment: Environment,
+    private readonly problems: Problems,
   ) {
-    this.file = file;
-    this.document = document;
     this.anchored = anchoredIn(document);
-    this.lines = lines;
-    this.environment = environment;
-    this.problems = problems;
     this.value = this.read(document.contents, []);
   }
 

@@ -176,13 +176,14 @@ function isConnectionLost(error: unknown): boolean {
 
 /** Lets at most `max` statements run at a time. The others wait in order, and fail after `timeoutMs`. */
 class Turns {
-  private readonly timeoutMs: number;
   private readonly waiting = new Set<() => void>();
   private free: number;
 
-  constructor(max: number, timeoutMs: number) {
+  constructor(
+    max: number,
+    private readonly timeoutMs: number,
+  ) {
     this.free = max;
-    this.timeoutMs = timeoutMs;
   }
 
   /** Resolves when it is this statement's turn. Its owner calls `pass` after it. */

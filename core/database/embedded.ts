@@ -173,7 +173,6 @@ interface EmbeddedProcessOptions extends Omit<EmbeddedDatabaseOptions, "statemen
 
 /** Runs the embedded database in a child process, and restarts it until `stop`. */
 class EmbeddedProcess {
-  private readonly options: EmbeddedProcessOptions;
   private lock: FolderLock | undefined;
   private child: ChildProcess | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -181,9 +180,7 @@ class EmbeddedProcess {
   private failures = 0;
   private stopping = false;
 
-  constructor(options: EmbeddedProcessOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: EmbeddedProcessOptions) {}
 
   /** Resolves when the database takes queries. Rejects with the reason if it cannot. Later crashes are handled here. */
   async start(): Promise<void> {

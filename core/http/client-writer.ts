@@ -21,12 +21,7 @@ const NOTHING = (): void => {};
  * Its flags are facts of the connection that no state of the call implies.
  */
 export class ClientWriter implements KeptReply {
-  private readonly res: HttpResponse;
-  private readonly call: HttpCall;
-  private readonly unread: UnreadReplies;
   keptBytes = 0;
-  /** True for HEAD, which gets the length of the reply alone. */
-  private readonly headOnly: boolean;
   /** Closes the connection after a refusal, because the rest of the request is not read. */
   closesConnection = false;
   private headers: readonly string[] = [];
@@ -48,11 +43,13 @@ export class ClientWriter implements KeptReply {
   /** Called once the client has read what was written. */
   private onCaughtUp: () => void = NOTHING;
 
-  constructor(res: HttpResponse, call: HttpCall, unread: UnreadReplies, headOnly: boolean) {
-    this.res = res;
-    this.call = call;
-    this.unread = unread;
-    this.headOnly = headOnly;
+  constructor(
+    private readonly res: HttpResponse,
+    private readonly call: HttpCall,
+    private readonly unread: UnreadReplies,
+    /** True for HEAD, which gets the length of the reply alone. */
+    private readonly headOnly: boolean,
+  ) {
     this.writeAllBound = () => this.writeAll();
   }
 

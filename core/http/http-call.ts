@@ -53,15 +53,6 @@ interface CoreFlow extends Flow {
  * so that all calls have one shape.
  */
 export class HttpCall implements Call {
-  readonly id: string;
-  readonly at: number;
-  readonly startedMs: number;
-  readonly endpoint: Endpoint;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The protocol of the client. */
-  readonly wire: ClientWire;
-  private readonly client: Client;
-
   body = EMPTY;
   form: FormPart[] | undefined = undefined;
   bodyBytes = 0;
@@ -121,22 +112,16 @@ export class HttpCall implements Call {
   endedMs = 0;
 
   constructor(
-    id: string,
-    at: number,
-    startedMs: number,
-    endpoint: Endpoint,
-    headers: Readonly<Record<string, string>>,
-    wire: ClientWire = wires[endpoint.protocol],
-    client: Client = NO_CLIENT,
-  ) {
-    this.id = id;
-    this.at = at;
-    this.startedMs = startedMs;
-    this.endpoint = endpoint;
-    this.headers = headers;
-    this.wire = wire;
-    this.client = client;
-  }
+    readonly id: string,
+    readonly at: number,
+    readonly startedMs: number,
+    readonly endpoint: Endpoint,
+    readonly headers: Readonly<Record<string, string>>,
+
+    /** The protocol of the client. */
+    readonly wire: ClientWire = wires[endpoint.protocol],
+    private readonly client: Client = NO_CLIENT,
+  ) {}
 
   clientAddress(): string {
     return this.gone ? UNKNOWN : this.client.address();

@@ -36,8 +36,6 @@ export type RequestHead = Omit<PlainRequest, "body" | "keyId">;
  */
 export class Incoming {
   readonly call: HttpCall;
-  private readonly res: HttpResponse;
-  private readonly runtime: Runtime;
   private readonly reply: Reply;
   private reading: Reading | undefined = undefined;
   /** The whole body, if it arrived before admission ended. */
@@ -45,7 +43,6 @@ export class Incoming {
   /** The refusal of this call. Sent once no verdict is pending, and a chunked body has ended or takes too long. */
   private refusal: Refusal | undefined = undefined;
   private readonly share: Share;
-  private readonly inFlight: HttpCallsInFlight;
   /** Aborted if the client leaves while the call is prepared. */
   private preparing: AbortController | undefined = undefined;
   private linger: NodeJS.Timeout | undefined = undefined;
@@ -53,20 +50,17 @@ export class Incoming {
   private readingOn: NodeJS.Timeout | undefined = undefined;
 
   constructor(
-    res: HttpResponse,
-    runtime: Runtime,
+    private readonly res: HttpResponse,
+    private readonly runtime: Runtime,
     endpoint: Endpoint,
     headers: Readonly<Record<string, string>>,
     id: string,
     onOver: OnOver,
-    inFlight: HttpCallsInFlight,
+    private readonly inFlight: HttpCallsInFlight,
     headOnly = false,
     wire?: ClientWire,
   ) {
     const { clock } = runtime;
-    this.res = res;
-    this.runtime = runtime;
-    this.inFlight = inFlight;
     this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers, wire, this);
     this.share = runtime.bodies.open(this.call);
     const over: OnOver = (call, pipeline) => {

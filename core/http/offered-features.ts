@@ -142,20 +142,16 @@ function allowedOn(route: Route, model: Model | undefined, { upstreams }: Parts)
 
 /** Decides about a call that asks for more than plain tokens. */
 class Decision {
-  private readonly call: Call;
   private readonly routes: readonly Route[];
   private readonly allowed: ReadonlyMap<Route, AllowedFeatures>;
   private readonly prefix: string;
-  private readonly find: (fields: JsonObject) => readonly Use[];
 
   constructor(
-    call: Call,
+    private readonly call: Call,
     model: Model | undefined,
     services: Parts,
-    find: (fields: JsonObject) => readonly Use[],
+    private readonly find: (fields: JsonObject) => readonly Use[],
   ) {
-    this.call = call;
-    this.find = find;
     this.routes = model?.routes ?? [];
     this.prefix = services.config.headers.prefix;
     this.allowed = new Map(this.routes.map((route) => [route, allowedOn(route, model, services)]));

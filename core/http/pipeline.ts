@@ -11,11 +11,9 @@ export type OnOver = (call: HttpCall, pipeline: Pipeline) => void;
 
 /** Runs the plugins of the config over a call, in the order of the config. */
 export class Pipeline {
-  readonly plugins: readonly Plugin[];
   private readonly wrapping: readonly Plugin[];
 
-  constructor(plugins: readonly Plugin[]) {
-    this.plugins = plugins;
+  constructor(readonly plugins: readonly Plugin[]) {
     this.wrapping = plugins.filter((plugin) => plugin.stream);
   }
 
@@ -123,12 +121,13 @@ type Use = "head" | "event" | "data" | "end";
 
 /** A plugin used its client's sink out of order. */
 export class SinkMisuse extends Error {
-  readonly plugin: string;
-
-  constructor(plugin: string, use: Use, after: Use | "nothing") {
+  constructor(
+    readonly plugin: string,
+    use: Use,
+    after: Use | "nothing",
+  ) {
     super(`plugin "${plugin}" called ${use} of its client's sink after ${after}`);
     this.name = "SinkMisuse";
-    this.plugin = plugin;
   }
 }
 
@@ -140,16 +139,13 @@ export class SinkMisuse extends Error {
  * the client's end sees only what all plugins let through.
  */
 export class OrderedSink implements Sink {
-  private readonly plugin: string;
-  private readonly client: Sink;
-  private readonly call: HttpCall;
   private last: Use | "nothing" | "misuse" = "nothing";
 
-  constructor(plugin: string, client: Sink, call: HttpCall) {
-    this.plugin = plugin;
-    this.client = client;
-    this.call = call;
-  }
+  constructor(
+    private readonly plugin: string,
+    private readonly client: Sink,
+    private readonly call: HttpCall,
+  ) {}
 
   head(status: number, headers: readonly string[]): void {
     if (this.last !== "nothing") return this.misused("head");

@@ -33,12 +33,10 @@ const STATUS_CLIENT_GONE = 499;
  * a complete reply that is not charged.
  */
 export class Reply implements Sink, ClientEnd {
-  private readonly call: HttpCall;
   private readonly pipeline: Pipeline;
   private readonly log: Log;
   private readonly wire: ClientWire;
   private readonly wholeBytesMax: number;
-  private readonly onOver: OnOver;
   private readonly client: ClientWriter;
   /** Ends the call in any state of its sinks, and logs the reason. */
   readonly bug: (error: unknown) => void;
@@ -62,20 +60,18 @@ export class Reply implements Sink, ClientEnd {
 
   constructor(
     res: HttpResponse,
-    call: HttpCall,
+    private readonly call: HttpCall,
     { pipeline, log, limits, unread }: Runtime,
-    onOver: OnOver,
+    private readonly onOver: OnOver,
     onBug: (error: unknown) => void,
     headOnly: boolean,
   ) {
     this.client = new ClientWriter(res, call, unread, headOnly);
-    this.call = call;
     this.pipeline = pipeline;
     this.log = log;
     this.wire = call.wire;
     this.wholeBytesMax = limits.replyBytesMax;
     this.heartbeat = new Heartbeat(limits.heartbeatMs);
-    this.onOver = onOver;
     this.bug = onBug;
   }
 
@@ -358,14 +354,11 @@ const PARTS = 4;
 
 /** Says when a silent stream needs a sign of life: after `firstMs`, then each quarter of it. */
 class Heartbeat {
-  private readonly firstMs: number;
   private sinceMs = 0;
   private hasBeaten = false;
 
   /** `firstMs` is infinite if no stream gets any. */
-  constructor(firstMs: number) {
-    this.firstMs = firstMs;
-  }
+  constructor(private readonly firstMs: number) {}
 
   /** Begins again: the stream was not silent. */
   restart(nowMs: number): void {

@@ -281,17 +281,15 @@ function plainEndpoint(path: string, headers: Readonly<Record<string, string>>):
  * of a turn of the event loop, after everything that clients wait for.
  */
 class EndedCalls {
-  private readonly onEnded: (call: EndedCall) => void;
-  private readonly log: Log;
   private calls: EndedHttpCall[] = [];
   /** The plugins of each call. A reload replaces them only for later calls. */
   private pipelines: Pipeline[] = [];
   private readonly onTurn = () => this.report();
 
-  constructor(onEnded: (call: EndedCall) => void, log: Log) {
-    this.onEnded = onEnded;
-    this.log = log;
-  }
+  constructor(
+    private readonly onEnded: (call: EndedCall) => void,
+    private readonly log: Log,
+  ) {}
 
   add(call: EndedHttpCall, pipeline: Pipeline): void {
     if (this.calls.length === 0) atEndOfTurn("ended", this.onTurn);

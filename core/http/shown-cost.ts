@@ -13,12 +13,9 @@ const WAITING_MAX = 64;
  * one can state the cost, which is known when the stream has ended.
  */
 export class LatestUsage {
-  private readonly wire: ClientWire;
   private waiting: ServerEvent[] = [];
 
-  constructor(wire: ClientWire) {
-    this.wire = wire;
-  }
+  constructor(private readonly wire: ClientWire) {}
 
   /** Returns the events that can leave now. */
   next(event: ServerEvent): readonly ServerEvent[] {

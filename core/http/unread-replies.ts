@@ -26,7 +26,6 @@ const FULL =
  * it, the account whose clients leave most unread loses the reply that has waited longest since its client last read.
  */
 export class UnreadReplies implements UnreadReplyStatus {
-  bytesMax: number;
   private readonly log: ThrottledLog;
   private allBytes = 0;
   /** Of these, the bytes of replies that wait, and so can be cut. */
@@ -34,8 +33,10 @@ export class UnreadReplies implements UnreadReplyStatus {
   private cutReplies = 0;
   private readonly byAccount = new Map<string, Waiting>();
 
-  constructor(bytesMax: number, log: Log) {
-    this.bytesMax = bytesMax;
+  constructor(
+    public bytesMax: number,
+    log: Log,
+  ) {
     this.log = new ThrottledLog(log);
   }
 

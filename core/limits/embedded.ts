@@ -5,14 +5,11 @@ const SWEEP_AT_MIN = 10_000;
 
 /** Rate limits of one process, in memory. A restart loses them, which at worst allows another burst. */
 export class EmbeddedRateLimiter implements RateLimiter {
-  private readonly clock: Clock;
   private readonly arrivals = new Map<string, number>();
   private sweepAt = SWEEP_AT_MIN;
   private readonly running = new Map<string, Set<string>>();
 
-  constructor(clock: Clock) {
-    this.clock = clock;
-  }
+  constructor(private readonly clock: Clock) {}
 
   takeCall(keyId: string, perMinute: number, burst: number): Rate {
     const nowMs = this.clock.monotonic();

@@ -17,15 +17,13 @@ const RENEW_MS = 10_000;
  * process dies. While Redis is unreachable, every call is allowed here, because none can take a hold.
  */
 export class RedisRateLimiter implements RateLimiter {
-  private readonly client: RedisClient;
-  private readonly prefix: string;
   private readonly running = new Map<string, string>();
   private renewal: NodeJS.Timeout | undefined;
 
-  constructor(client: RedisClient, prefix: string) {
-    this.client = client;
-    this.prefix = prefix;
-  }
+  constructor(
+    private readonly client: RedisClient,
+    private readonly prefix: string,
+  ) {}
 
   async takeCall(keyId: string, perMinute: number, burst: number): Promise<Rate> {
     const args = [String(MINUTE_MS / perMinute), String(burst)];

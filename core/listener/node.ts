@@ -167,12 +167,10 @@ function errorBody(message: string): string {
 
 /** The head of a request to `node:http`. */
 class NodeRequest implements HttpRequest {
-  private readonly incoming: IncomingMessage;
   private readonly path: string;
   private readonly query: string | undefined;
 
-  constructor(incoming: IncomingMessage) {
-    this.incoming = incoming;
+  constructor(private readonly incoming: IncomingMessage) {
     const url = originForm(incoming.url ?? "/");
     const mark = url.indexOf("?");
     this.path = mark === -1 ? url : url.slice(0, mark);
@@ -220,8 +218,6 @@ const BODILESS = new Set([204, 304]);
 
 /** The response to a request to `node:http`, and its body. */
 class NodeResponse implements HttpResponse {
-  private readonly incoming: IncomingMessage;
-  private readonly outgoing: ServerResponse;
   private status = "200 OK";
   /** Name, value, name, value. */
   private readonly headers: string[] = [];
@@ -229,9 +225,10 @@ class NodeResponse implements HttpResponse {
   private isOver = false;
   private aborted: (() => void) | undefined = undefined;
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
-    this.incoming = incoming;
-    this.outgoing = outgoing;
+  constructor(
+    private readonly incoming: IncomingMessage,
+    private readonly outgoing: ServerResponse,
+  ) {
     const { socket } = incoming;
     socket.setTimeout(IDLE_MS);
     incoming.once("end", () => socket.setTimeout(0));

@@ -50,7 +50,6 @@ export interface CommitterStatus {
  * the same calls are committed again, which changes nothing. While the ledger is down the calls stay in the outbox.
  */
 export class Committer {
-  private readonly options: CommitterOptions;
   private running: Promise<void> | undefined;
   private stopAt = Number.POSITIVE_INFINITY;
   private stopping = false;
@@ -62,8 +61,7 @@ export class Committer {
   private quarantined = 0;
   private unreadable = 0;
 
-  constructor(options: CommitterOptions) {
-    this.options = options;
+  constructor(private readonly options: CommitterOptions) {
     this.machine = options.machine ?? systemMachine;
     this.pause = new WakeableSleep(this.machine);
     this.log = new ThrottledLog(options.log, { nowMs: () => this.machine.monotonic() });

@@ -45,22 +45,12 @@ interface Differences {
  * up to the proven amount, the difference is booked. Every other figure follows from them, and is set again.
  */
 export class Drifts {
-  private readonly holdStore: HoldStore;
-  private readonly ledger: Ledger;
-  private readonly books: DriftBooks;
-  private readonly machine: Machine;
-
   constructor(
-    holdStore: HoldStore,
-    ledger: Ledger,
-    books: DriftBooks,
-    machine: Machine = systemMachine,
-  ) {
-    this.holdStore = holdStore;
-    this.ledger = ledger;
-    this.books = books;
-    this.machine = machine;
-  }
+    private readonly holdStore: HoldStore,
+    private readonly ledger: Ledger,
+    private readonly books: DriftBooks,
+    private readonly machine: Machine = systemMachine,
+  ) {}
 
   /** Returns undefined if neither store has such a wallet. */
   async show(accountId: string, purse: string | null): Promise<Drift | undefined> {

@@ -9,16 +9,14 @@ import { type StandingCall, unsentPost } from "./standing.ts";
  * charged. Keeps them in memory only: the end of this process loses them.
  */
 export class LatePosts {
-  private readonly holdStore: HoldStore;
-  private readonly machine: Machine;
   private readonly waiting = new Map<string, Posting>();
   private readonly trying = new Set<string>();
   private isRunning = false;
 
-  constructor(holdStore: HoldStore, machine: Machine) {
-    this.holdStore = holdStore;
-    this.machine = machine;
-  }
+  constructor(
+    private readonly holdStore: HoldStore,
+    private readonly machine: Machine,
+  ) {}
 
   /** Number of posts that are in memory only. */
   get size(): number {

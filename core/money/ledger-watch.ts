@@ -62,7 +62,6 @@ export class OtherLedger extends Error {
  * a wallet that was loaded before may have more money than the ledger. `README.md` says why this is safe.
  */
 export class LedgerWatch {
-  private readonly options: LedgerWatchOptions;
   private readonly task: PeriodicTask;
   private readonly failures: ThrottledLog;
   /** The highest counts that this process knows of. */
@@ -76,9 +75,8 @@ export class LedgerWatch {
   private lastCheck: Promise<unknown> = Promise.resolve();
   private onChecked: () => void = () => {};
 
-  constructor(options: LedgerWatchOptions) {
+  constructor(private readonly options: LedgerWatchOptions) {
     const { machine, log } = options;
-    this.options = options;
     this.failures = new ThrottledLog(log, { nowMs: () => machine.monotonic() });
     this.task = new PeriodicTask(() => this.round(), machine);
   }

@@ -29,7 +29,6 @@ const CATCH_UP_ATTEMPTS = LIFETIMES.catchUpMs / LIFETIMES.catchUpRetryMs;
  * The ledger may have movements that no process applied: the one that sent them died, or lost its connection, and a slow ledger commits after every other process has started. So a start and each look apply what is missing.
  */
 export class Movements {
-  private readonly options: MovementsOptions;
   /** Accounts whose wallet is applied again soon. */
   private readonly behind = new Set<string>();
   /** The ledger was complete through this time at the last catch-up or look that succeeded. */
@@ -38,9 +37,7 @@ export class Movements {
   private found: ReadonlyMap<string, string> = new Map();
   private isWatching = false;
 
-  constructor(options: MovementsOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: MovementsOptions) {}
 
   /** Applies what loaded wallets lack, and looks for more from now on, until `stop`. */
   async start(): Promise<void> {

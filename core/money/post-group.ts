@@ -10,13 +10,10 @@ interface QueuedPost {
 
 /** Group commit: posts the calls that end within one turn of the event loop together, with one write. */
 export class PostGroup {
-  private readonly holdStore: Pick<HoldStore, "postAll">;
   private queue: QueuedPost[] = [];
   private readonly onTurn = () => this.post();
 
-  constructor(holdStore: Pick<HoldStore, "postAll">) {
-    this.holdStore = holdStore;
-  }
+  constructor(private readonly holdStore: Pick<HoldStore, "postAll">) {}
 
   /** See `HoldStore.post`; runs at the end of this turn. Rejects if the store throws. */
   add(posting: Posting): Promise<Posted> {

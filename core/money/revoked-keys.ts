@@ -3,13 +3,10 @@ import { LIFETIMES } from "./lifetimes.ts";
 
 /** Keys that were revoked through this process, each until no process has it in its cache. */
 export class RevokedKeys {
-  private readonly machine: Machine;
   /** When each key is forgotten, by the monotonic clock; the earliest first. */
   private readonly untilMs = new Map<string, number>();
 
-  constructor(machine: Machine) {
-    this.machine = machine;
-  }
+  constructor(private readonly machine: Machine) {}
 
   get size(): number {
     return this.untilMs.size;

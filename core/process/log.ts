@@ -78,16 +78,15 @@ interface OutputStream {
 export class LogOutput {
   /** At least so many lines were lost because the disk of the log was full, or its reader was slow or gone. */
   lostLines = 0;
-  private readonly stream: OutputStream;
-  private readonly onGain: (lostLines: number) => void;
   private untold = 0;
   /** True if a full disk may have taken a part of the last line. */
   private isTorn = false;
 
   /** Once stdout takes lines again, `onGain` gets the number of those that were lost since its last call. */
-  constructor(stream: OutputStream, onGain: (lostLines: number) => void) {
-    this.stream = stream;
-    this.onGain = onGain;
+  constructor(
+    private readonly stream: OutputStream,
+    private readonly onGain: (lostLines: number) => void,
+  ) {
     stream.on("error", () => {});
   }
 

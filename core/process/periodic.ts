@@ -3,14 +3,15 @@ import { WakeableSleep } from "./wakeable-sleep.ts";
 
 /** Runs `round` in a loop; it returns the delay before the next run. `hurry` cuts the delay short. */
 export class PeriodicTask {
-  private readonly round: () => Promise<number>;
   private readonly pause: WakeableSleep;
   private running: Promise<void> | undefined;
   private stopping = false;
 
   /** `round` must not reject. */
-  constructor(round: () => Promise<number>, machine: Machine = systemMachine) {
-    this.round = round;
+  constructor(
+    private readonly round: () => Promise<number>,
+    machine: Machine = systemMachine,
+  ) {
     this.pause = new WakeableSleep(machine);
   }
 

@@ -13,11 +13,7 @@ const orders = new WeakMap<object, readonly string[]>();
  * nearest number.
  */
 export class RawJson {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 
   /**
    * Parses JSON and keeps numbers as they came, and the order of names: all that are below `path`, the names of fields from
@@ -80,12 +76,9 @@ const SPACE = /\s*/y;
 
 /** Reads a text that is known to be JSON. */
 class Reader {
-  private readonly json: string;
   private at = 0;
 
-  constructor(json: string) {
-    this.json = json;
-  }
+  constructor(private readonly json: string) {}
 
   /** `path`: undefined below a field that is not on it. */
   value(path: readonly string[] | undefined, level: number): unknown {

@@ -13,13 +13,14 @@ interface ThrottleOptions {
  * 10 s, with the number of lines left out. So a store that is down does not fill the disk.
  */
 export class ThrottledLog {
-  private readonly log: Log;
   private readonly everyMs: number;
   private readonly nowMs: () => number;
   private readonly lines = new Map<string, { atMs: number; suppressed: number }>();
 
-  constructor(log: Log, { everyMs = EVERY_MS, nowMs = monotonicMs }: ThrottleOptions = {}) {
-    this.log = log;
+  constructor(
+    private readonly log: Log,
+    { everyMs = EVERY_MS, nowMs = monotonicMs }: ThrottleOptions = {},
+  ) {
     this.everyMs = everyMs;
     this.nowMs = nowMs;
   }

@@ -2,12 +2,9 @@ import { type Machine, systemMachine } from "./machine.ts";
 
 /** A sleep that `wake` ends early. One sleep at a time. */
 export class WakeableSleep {
-  private readonly machine: Machine;
   private finish: (() => void) | undefined = undefined;
 
-  constructor(machine: Machine = systemMachine) {
-    this.machine = machine;
-  }
+  constructor(private readonly machine: Machine = systemMachine) {}
 
   /** Resolves after `ms`, or at the next `wake`. */
   sleep(ms: number): Promise<void> {

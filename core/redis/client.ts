@@ -170,13 +170,11 @@ const UTF8 = { replyEncoding: "utf8" } as const;
 class Batch {
   readonly isPipeline = true;
   readonly destination: { readonly redis: Redis };
-  private readonly redis: Redis;
   private readonly flush = (): void => this.send();
   private stream: Redis["stream"] | undefined;
   private text = "";
 
-  constructor(redis: Redis) {
-    this.redis = redis;
+  constructor(private readonly redis: Redis) {
     this.destination = { redis };
   }
 
@@ -233,13 +231,10 @@ interface Waiting {
  * and never writes them, and from then on each command there gets the reply to another.
  */
 export class ClusterBatch {
-  private readonly cluster: ClusterCommands;
   private readonly flush = (): void => this.send();
   private waiting: Waiting[] = [];
 
-  constructor(cluster: ClusterCommands) {
-    this.cluster = cluster;
-  }
+  constructor(private readonly cluster: ClusterCommands) {}
 
   /** Sends a command at the end of this turn. */
   run(name: string, args: readonly string[]): Promise<unknown> {
@@ -274,14 +269,15 @@ const TICKS = 9;
  * 1.5 µs.
  */
 class ReplyTimeout {
-  private readonly redis: Redis;
   private readonly timer: NodeJS.Timeout;
   private stream: Redis["stream"] | undefined;
   private bytesRead = 0;
   private ticks = 0;
 
-  constructor(redis: Redis, timeoutMs: number) {
-    this.redis = redis;
+  constructor(
+    private readonly redis: Redis,
+    timeoutMs: number,
+  ) {
     this.timer = setInterval(() => this.tick(timeoutMs), timeoutMs / TICKS);
     this.timer.unref();
   }

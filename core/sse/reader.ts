@@ -23,9 +23,6 @@ export type EventKind = "data" | "usage" | "terminal" | "error";
  * decoded.
  */
 export class ServerEvent {
-  readonly raw: Uint8Array;
-  /** Set once by the first reader that knows the protocol: `kindOf` of the contract. */
-  kind: EventKind | undefined;
   private readonly from: number;
   private scanned = false;
   private eventType: string | undefined = undefined;
@@ -37,9 +34,12 @@ export class ServerEvent {
    * A plugin that creates an event sets its `kind`. `from` is where the first line starts in `raw`:
    * 3 after a byte order mark, else 0.
    */
-  constructor(raw: Uint8Array, kind: EventKind | undefined = undefined, from = 0) {
-    this.raw = raw;
-    this.kind = kind;
+  constructor(
+    readonly raw: Uint8Array,
+    /** Set once by the first reader that knows the protocol: `kindOf` of the contract. */
+    public kind: EventKind | undefined = undefined,
+    from = 0,
+  ) {
     this.from = from;
   }
 

@@ -29,8 +29,6 @@ const PLAIN = ["accept-encoding", "identity"];
  * the next route can be tried.
  */
 export class Attempt implements Dispatcher.DispatchHandler {
-  readonly upstream: HttpUpstream;
-  private readonly listener: AttemptListener;
   private controller: Dispatcher.DispatchController | undefined = undefined;
   private left = false;
   private paused = false;
@@ -44,9 +42,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private rests = false;
   private readonly readOn: () => void;
 
-  constructor(upstream: HttpUpstream, listener: AttemptListener) {
-    this.upstream = upstream;
-    this.listener = listener;
+  constructor(
+    readonly upstream: HttpUpstream,
+    private readonly listener: AttemptListener,
+  ) {
     this.readOn = () => {
       this.rests = false;
       this.resumeIfFree();
@@ -238,17 +237,15 @@ type Decoder = ReturnType<CreateDecoder>;
  * grows without end.
  */
 class Decompressor {
-  private readonly create: CreateDecoder;
-  private readonly listener: DecompressorListener;
   private decoder: Decoder | undefined = undefined;
   private over = false;
   /** Why the connection broke. Errors of the decoder after that are only its consequence. */
   private reason: Error | undefined = undefined;
 
-  private constructor(create: CreateDecoder, listener: DecompressorListener) {
-    this.create = create;
-    this.listener = listener;
-  }
+  private constructor(
+    private readonly create: CreateDecoder,
+    private readonly listener: DecompressorListener,
+  ) {}
 
   /** Returns undefined if the body is not compressed, or has an encoding that is not read. */
   static of(stated: string | undefined, listener: DecompressorListener): Decompressor | undefined {

@@ -24,14 +24,12 @@ export class Breakers {
   private readonly byModel = new Map<string, Breaker>();
   /** Models whose latest probe was refused, which says nothing of their health. */
   private readonly unclear = new Set<string>();
-  private readonly upstream: string;
-  private readonly clock: Clock;
-  private readonly log: Log;
 
-  constructor(upstream: string, clock: Clock, log: Log) {
-    this.upstream = upstream;
-    this.clock = clock;
-    this.log = log;
+  constructor(
+    private readonly upstream: string,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {
     this.ofAll = this.create(undefined);
   }
 
@@ -143,9 +141,6 @@ const OPEN_MS_MAX = 60_000;
  * minute.
  */
 export class Breaker implements BreakerState {
-  private readonly clock: Clock;
-  /** Called when it opens and when it closes. */
-  private readonly onChange: (state: "open" | "closed", reason: string) => void;
   private inRow = 0;
   /** How often a probe alone has closed it since a call succeeded. */
   private probesInVain = 0;
@@ -154,10 +149,11 @@ export class Breaker implements BreakerState {
   private openUntilMs = 0;
   private probing = false;
 
-  constructor(clock: Clock, onChange: (state: "open" | "closed", reason: string) => void) {
-    this.clock = clock;
-    this.onChange = onChange;
-  }
+  constructor(
+    private readonly clock: Clock,
+    /** Called when it opens and when it closes. */
+    private readonly onChange: (state: "open" | "closed", reason: string) => void,
+  ) {}
 
   /** Returns true if calls may go there. */
   get allows(): boolean {

@@ -134,11 +134,12 @@ export function upstreamAgent({ connections, ageMs, silenceMs, connect }: AgentS
  * older than `clientTtl`: 10 µs with 64 calls in flight, 110 µs with 1,000. This one does so for idle ones alone.
  */
 class AgedPool extends Pool {
-  private readonly ageMs: number;
-
-  constructor(origin: string | URL, options: object, ageMs: number) {
+  constructor(
+    origin: string | URL,
+    options: object,
+    private readonly ageMs: number,
+  ) {
     super(origin, { ...options, factory: newClient });
-    this.ageMs = ageMs;
   }
 
   /** Returns an idle connection, or a new one; undefined if there are as many as allowed. */

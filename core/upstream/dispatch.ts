@@ -36,12 +36,6 @@ type Content = Pick<OutgoingCall, "contentType" | "body">;
 
 /** The request side of an exchange: chooses a route, builds the request for it and sends it. */
 export class Dispatch {
-  private readonly call: ServedCall;
-  private readonly wire: Wire;
-  private readonly upstreams: ConnectedUpstreams;
-  private readonly clock: Clock;
-  private readonly log: Log;
-  private readonly listener: AttemptListener;
   /** Routes that cannot express the call. */
   private excluded: readonly Route[];
   private readonly tried: Way[] = [];
@@ -59,20 +53,14 @@ export class Dispatch {
   attempt: Attempt | undefined = undefined;
 
   constructor(
-    call: ServedCall,
-    wire: Wire,
-    upstreams: ConnectedUpstreams,
-    clock: Clock,
-    log: Log,
-    listener: AttemptListener,
+    private readonly call: ServedCall,
+    private readonly wire: Wire,
+    private readonly upstreams: ConnectedUpstreams,
+    private readonly clock: Clock,
+    private readonly log: Log,
+    private readonly listener: AttemptListener,
   ) {
-    this.call = call;
     this.excluded = call.excludedRoutes;
-    this.wire = wire;
-    this.upstreams = upstreams;
-    this.clock = clock;
-    this.log = log;
-    this.listener = listener;
     this.conversation = this.hasChoice ? conversationOf(call) : 0;
   }
 
@@ -336,11 +324,8 @@ function nameOf(error: unknown): string {
 /** A form on its way to an upstream. Its fields are read and set like those of a JSON body. */
 export class FormBody implements OutgoingBody {
   private readonly boundary = `tollgate-${randomBytes(16).toString("hex")}`;
-  private parts: readonly FormPart[];
 
-  constructor(parts: readonly FormPart[]) {
-    this.parts = parts;
-  }
+  constructor(private parts: readonly FormPart[]) {}
 
   get contentType(): string {
     return `multipart/form-data; boundary=${this.boundary}`;

@@ -63,10 +63,6 @@ export interface ClientEnd {
  * next key or route, and nothing of it reaches the sink; after it, the reply ends with an error.
  */
 export class Exchange implements AttemptListener, Flow {
-  private readonly call: ServedCall;
-  private readonly sink: Sink;
-  private readonly client: ClientEnd;
-  private readonly clock: Clock;
   private readonly silence: Silence;
   private readonly wire: Wire;
   private readonly empty = new EmptyEvents();
@@ -97,17 +93,13 @@ export class Exchange implements AttemptListener, Flow {
   private beforeLast: ServerEvent | undefined = undefined;
 
   constructor(
-    call: ServedCall,
-    sink: Sink,
-    client: ClientEnd,
+    private readonly call: ServedCall,
+    private readonly sink: Sink,
+    private readonly client: ClientEnd,
     upstreams: ConnectedUpstreams,
-    clock: Clock,
+    private readonly clock: Clock,
     log: Log,
   ) {
-    this.call = call;
-    this.sink = sink;
-    this.client = client;
-    this.clock = clock;
     this.silence = new Silence(clock, upstreams.limits);
     this.wire = wires[call.upstream?.protocol ?? call.endpoint.protocol];
     this.preamble = new Preamble(this.wire);
@@ -505,15 +497,13 @@ export class Exchange implements AttemptListener, Flow {
  * have a limit: a reply that is not streamed is silent until it is whole, so the deadline of the call bounds it.
  */
 class Silence {
-  private readonly clock: Clock;
-  private readonly limits: Limits;
   private heardMs = 0;
   private reads = true;
 
-  constructor(clock: Clock, limits: Limits) {
-    this.clock = clock;
-    this.limits = limits;
-  }
+  constructor(
+    private readonly clock: Clock,
+    private readonly limits: Limits,
+  ) {}
 
   /** Begins again. Returns the time, on the monotonic clock. */
   begin(): number {

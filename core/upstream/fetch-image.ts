@@ -23,11 +23,7 @@ const NOT_FETCHED =
  * checked. So a customer cannot reach the operator's own network.
  */
 export class HttpImageFetcher implements ImageFetcher {
-  private readonly settings: () => ImageSettings;
-
-  constructor(settings: () => ImageSettings) {
-    this.settings = settings;
-  }
+  constructor(private readonly settings: () => ImageSettings) {}
 
   async fetch(address: string, of: ImageFetch): Promise<FetchedImage | string> {
     let url = address;

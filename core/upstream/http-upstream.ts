@@ -40,42 +40,31 @@ const NONE: ReadonlySet<string> = new Set();
 
 /** An upstream for calls: its kind's adapter, its connections, its keys and its breakers. */
 export class HttpUpstream implements Upstream {
-  readonly name: string;
   readonly config: UpstreamConfig;
   readonly adapter: UpstreamAdapter;
-  readonly dispatcher: Dispatcher;
   readonly breakers: Breakers;
   readonly pool: KeyPool;
   /** Set by `switchOff` alone. */
   off: ReadonlySet<string> = NONE;
   /** Models of which a probe is under way. */
   private readonly probing = new Set<string>();
-  private readonly clock: Clock;
-  private readonly log: Log;
-  private readonly tryRoute: TryRoute;
   /** Texts that no customer may see in its errors, the longest first. */
   readonly hidden: readonly string[];
-  /** The longest wait for a connection, and for credentials. */
-  readonly connectMs: number;
 
   constructor(
-    name: string,
+    readonly name: string,
     config: LoadedUpstream,
-    dispatcher: Dispatcher,
-    connectMs: number,
-    clock: Clock,
-    log: Log,
-    tryRoute: TryRoute,
+    readonly dispatcher: Dispatcher,
+
+    /** The longest wait for a connection, and for credentials. */
+    readonly connectMs: number,
+    private readonly clock: Clock,
+    private readonly log: Log,
+    private readonly tryRoute: TryRoute,
   ) {
-    this.name = name;
     this.config = config;
     this.adapter = config.createAdapter();
     this.hidden = [...(this.adapter.hidden?.() ?? [])].sort((a, b) => b.length - a.length);
-    this.dispatcher = dispatcher;
-    this.connectMs = connectMs;
-    this.clock = clock;
-    this.log = log;
-    this.tryRoute = tryRoute;
     this.breakers = new Breakers(name, clock, log);
     this.pool = new KeyPool(this.adapter.keys ?? [], clock);
   }

@@ -36,7 +36,6 @@ interface Rest {
 
 /** One key of an upstream. A kind without keys has one without a text. */
 export class PooledKey implements KeyState {
-  readonly text: string;
   /** The same for the same key at every gateway, so that operators can name it. Reveals nothing of it. */
   readonly id: string;
   readonly last4: string;
@@ -52,8 +51,7 @@ export class PooledKey implements KeyState {
   /** Calls in flight by model. */
   private readonly calls = new Map<string, number>();
 
-  constructor(text: string) {
-    this.text = text;
+  constructor(readonly text: string) {
     this.id = createHmac("sha256", NAMING).update(text).digest("hex").slice(0, 16);
     this.last4 = text.length >= 12 ? text.slice(-4) : "";
     this.seed = hashOf(this.id);
@@ -131,12 +129,13 @@ export class PooledKey implements KeyState {
 /** The keys of an upstream, which share its calls and rest one by one. */
 export class KeyPool {
   readonly keys: readonly PooledKey[];
-  private readonly clock: Pick<Clock, "monotonic">;
   private next = 0;
 
-  constructor(texts: readonly string[], clock: Pick<Clock, "monotonic">) {
+  constructor(
+    texts: readonly string[],
+    private readonly clock: Pick<Clock, "monotonic">,
+  ) {
     this.keys = (texts.length > 0 ? texts : [""]).map((text) => new PooledKey(text));
-    this.clock = clock;
   }
 
   /**

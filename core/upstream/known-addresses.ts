@@ -21,16 +21,14 @@ interface Known {
  * a dead name server must not stop new connections to a provider that works.
  */
 export class KnownAddresses {
-  private readonly clock: Pick<Clock, "monotonic">;
-  private readonly find: Find;
   private readonly known = new Map<string, Known>();
   /** One lookup at a time for each name: it may take a place in libuv's thread pool for ten seconds. */
   private readonly running = new Map<string, Promise<readonly LookupAddress[]>>();
 
-  constructor(clock: Pick<Clock, "monotonic">, find: Find = systemLookup) {
-    this.clock = clock;
-    this.find = find;
-  }
+  constructor(
+    private readonly clock: Pick<Clock, "monotonic">,
+    private readonly find: Find = systemLookup,
+  ) {}
 
   /** Works as `dns.lookup`. */
   readonly lookup: LookupFunction = (name, options, callback) => {

@@ -11,16 +11,13 @@ const BYTES_MAX = 65_536;
  * this one had never been asked.
  */
 export class Preamble {
-  private readonly wire: Wire;
   private readonly held: ServerEvent[] = [];
   private bytes = 0;
   private hasBegun = false;
   /** True if nothing but pings has come. */
   isEmpty = true;
 
-  constructor(wire: Wire) {
-    this.wire = wire;
-  }
+  constructor(private readonly wire: Wire) {}
 
   /**
    * Takes the next event. Returns `more` while content may follow, `useful` if the stream can be passed on with this

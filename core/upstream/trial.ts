@@ -91,16 +91,15 @@ function bodyFor(protocol: Protocol, upstream: HttpUpstream, route: Route): Json
 /** The reply to a trial, which is read whole. */
 class TrialReply implements AttemptListener {
   readonly done: Promise<Tried>;
-  private readonly protocol: Protocol;
   private readonly whole = new WholeReply();
-  private readonly clock: Clock;
   private status = 0;
   private retryAfterMs: number | undefined = undefined;
   private end: (tried: Tried) => void = () => {};
 
-  constructor(protocol: Protocol, clock: Clock) {
-    this.protocol = protocol;
-    this.clock = clock;
+  constructor(
+    private readonly protocol: Protocol,
+    private readonly clock: Clock,
+  ) {
     this.done = new Promise((resolve) => {
       this.end = resolve;
     });

@@ -26,8 +26,6 @@ type SecretMail = NonNullable<Awaited<ReturnType<Parameters<SecretMails["take"]>
  * The parts that all routes of this plugin share: stores, limits on attempts, mails, and the gateway's public address.
  */
 export class AccountContext {
-  readonly services: Services;
-  readonly options: Options;
   readonly passwords = new Passwords();
   readonly credentials: CredentialStore;
   readonly sessions: Sessions;
@@ -35,21 +33,21 @@ export class AccountContext {
   readonly secondFactors: SecondFactors;
   readonly invitations: Invitations;
   readonly throttle: Throttle;
-  readonly sealer: Sealer;
   private listeningAt: string;
 
-  constructor(services: Services, options: Options, sealer: Sealer) {
+  constructor(
+    readonly services: Services,
+    readonly options: Options,
+    readonly sealer: Sealer,
+  ) {
     const { accounts, database, clock, config } = services;
     this.listeningAt = reachableAddress(httpAddress(config.listen.host, config.listen.port));
-    this.services = services;
-    this.options = options;
     this.credentials = new CredentialStore(accounts, database, clock);
     this.sessions = new Sessions(accounts, database, clock, options);
     this.devices = new Devices(database, clock);
     this.secondFactors = new SecondFactors(database, clock);
     this.invitations = new Invitations(database, clock);
     this.throttle = new Throttle(database, clock);
-    this.sealer = sealer;
   }
 
   /** The gateway's public address, without a trailing slash. */

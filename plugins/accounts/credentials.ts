@@ -45,19 +45,11 @@ export const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 
 /** Stores password hashes, and the hashes of the tokens in mails. */
 export class CredentialStore {
-  private readonly accounts: Services["accounts"];
-  private readonly database: Services["database"];
-  private readonly clock: Services["clock"];
-
   constructor(
-    accounts: Services["accounts"],
-    database: Services["database"],
-    clock: Services["clock"],
-  ) {
-    this.accounts = accounts;
-    this.database = database;
-    this.clock = clock;
-  }
+    private readonly accounts: Services["accounts"],
+    private readonly database: Services["database"],
+    private readonly clock: Services["clock"],
+  ) {}
 
   async ofEmail(email: string): Promise<Credentials | undefined> {
     return this.of(await this.accounts.findByEmail(email));

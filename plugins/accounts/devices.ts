@@ -10,13 +10,10 @@ const DEVICES_MAX = 20;
 
 /** Remembers the browsers in which an account has signed in. Each has a random cookie; the database has its hash. */
 export class Devices {
-  private readonly database: Services["database"];
-  private readonly clock: Services["clock"];
-
-  constructor(database: Services["database"], clock: Services["clock"]) {
-    this.database = database;
-    this.clock = clock;
-  }
+  constructor(
+    private readonly database: Services["database"],
+    private readonly clock: Services["clock"],
+  ) {}
 
   /** Returns the name of the device if the account has signed in with it; undefined if not. */
   async known(

@@ -19,13 +19,10 @@ export interface Invitation {
 
 /** The codes with which people sign up while that takes an invitation. `CredentialStore.signUp` uses one up. */
 export class Invitations {
-  private readonly database: Services["database"];
-  private readonly clock: Services["clock"];
-
-  constructor(database: Services["database"], clock: Services["clock"]) {
-    this.database = database;
-    this.clock = clock;
-  }
+  constructor(
+    private readonly database: Services["database"],
+    private readonly clock: Services["clock"],
+  ) {}
 
   /** Creates an invitation for so many sign-ups. Its code is not stored, so this is the only time to show it. */
   async create(

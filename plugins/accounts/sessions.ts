@@ -39,23 +39,14 @@ interface Found {
 
 /** Customer sessions. The cookie has a random token; the database has only its hash. */
 export class Sessions {
-  private readonly accounts: Services["accounts"];
-  private readonly database: Services["database"];
-  private readonly clock: Services["clock"];
-  private readonly options: Options;
   private secret: Promise<Buffer> | undefined;
 
   constructor(
-    accounts: Services["accounts"],
-    database: Services["database"],
-    clock: Services["clock"],
-    options: Options,
-  ) {
-    this.accounts = accounts;
-    this.database = database;
-    this.clock = clock;
-    this.options = options;
-  }
+    private readonly accounts: Services["accounts"],
+    private readonly database: Services["database"],
+    private readonly clock: Services["clock"],
+    private readonly options: Options,
+  ) {}
 
   get maxAgeS(): number {
     return (this.options.session_days * DAY_MS) / 1000;

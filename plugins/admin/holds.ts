@@ -67,13 +67,10 @@ export async function overdueCalls(
 
 /** Keeps the oldest few of many. */
 class Oldest {
-  private readonly max: number;
   private readonly seen = new Set<string>();
   rows: Standing[] = [];
 
-  constructor(max: number) {
-    this.max = max;
-  }
+  constructor(private readonly max: number) {}
 
   /** How many items were added. Redis may return one twice. */
   get count(): number {

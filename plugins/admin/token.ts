@@ -42,14 +42,12 @@ export function reviewToken({ admin, listen }: Config): readonly Fault[] {
  * data folder with mode 600.
  */
 export class AdminToken {
-  private readonly services: Services;
   private readonly log: ThrottledLog;
   private ofFile: Promise<string> | undefined;
   /** The time until which an address is blocked, by address, on the monotonic clock. */
   private readonly blocked = new Map<string, number>();
 
-  constructor(services: Services) {
-    this.services = services;
+  constructor(private readonly services: Services) {
     this.log = new ThrottledLog(services.log);
   }
 

@@ -15,14 +15,12 @@ type Sleep = (ms: number) => Promise<unknown>;
  * calls. The busier it is, the longer the pause after a page: an idle gateway exports at full speed.
  */
 export class ExportTurns {
-  private readonly clock: Pick<Services["clock"], "monotonic">;
-  private readonly sleep: Sleep;
   private last: Promise<unknown> = Promise.resolve();
 
-  constructor(clock: Pick<Services["clock"], "monotonic">, sleep: Sleep = (ms) => setTimeout(ms)) {
-    this.clock = clock;
-    this.sleep = sleep;
-  }
+  constructor(
+    private readonly clock: Pick<Services["clock"], "monotonic">,
+    private readonly sleep: Sleep = (ms) => setTimeout(ms),
+  ) {}
 
   /** Runs `readPage` after the pages that are already waiting. */
   take<Page>(readPage: () => Promise<Page>): Promise<Page> {

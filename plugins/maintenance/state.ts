@@ -30,14 +30,12 @@ export async function writeMaintenance(
 
 /** The state that this process applies: the later of its own last switch and its last read. */
 export class KnownMaintenance {
-  private readonly database: Database;
-  private readonly onChange: (now: Maintenance) => void;
   private switches = 0;
 
-  constructor(database: Database, onChange: (now: Maintenance) => void) {
-    this.database = database;
-    this.onChange = onChange;
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly onChange: (now: Maintenance) => void,
+  ) {}
 
   /** Applies a switch by this process. */
   switched(now: Maintenance): void {

@@ -28,16 +28,16 @@ interface Notice {
 
 /** A channel refused a message. `failure` says why, without secrets. */
 class NotDelivered extends Error {
-  readonly failure: string;
-  /** True if a retry is pointless. */
-  readonly isFinal: boolean;
   /** The time that the channel asked to wait. */
   readonly retryMs: number | undefined;
 
-  constructor(failure: string, isFinal: boolean, retryMs?: number) {
+  constructor(
+    readonly failure: string,
+    /** True if a retry is pointless. */
+    readonly isFinal: boolean,
+    retryMs?: number,
+  ) {
     super(failure);
-    this.failure = failure;
-    this.isFinal = isFinal;
     this.retryMs = retryMs;
   }
 }
@@ -60,13 +60,14 @@ export class Channels {
   /** An address of mail, `webhook` or `telegram` each. */
   readonly names: readonly string[];
   private readonly options: OperatorOptions;
-  private readonly transport: Transport;
 
   /** Without options there is none. */
-  constructor(options: OperatorOptions | undefined, transport: Transport) {
+  constructor(
+    options: OperatorOptions | undefined,
+    private readonly transport: Transport,
+  ) {
     const { mail = [], webhook, telegram } = options ?? {};
     this.options = options ?? { language: "vi", mail: [], remind_hours: 24 };
-    this.transport = transport;
     this.names = [...mail, ...(webhook ? ["webhook"] : []), ...(telegram ? ["telegram"] : [])];
   }
 

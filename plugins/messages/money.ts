@@ -31,8 +31,6 @@ interface LowWallet {
  * again has the same cause.
  */
 export class MoneyMessages {
-  private readonly services: Services;
-  private readonly outbox: Outbox;
   private readonly lowMicroVnd: number;
   private readonly log: ThrottledLog;
   private readonly task = new PeriodicTask(async () => {
@@ -43,9 +41,11 @@ export class MoneyMessages {
   });
 
   /** `lowVnd`: see the option `low_balance_vnd`. */
-  constructor(services: Services, outbox: Outbox, lowVnd: number) {
-    this.services = services;
-    this.outbox = outbox;
+  constructor(
+    private readonly services: Services,
+    private readonly outbox: Outbox,
+    lowVnd: number,
+  ) {
     this.lowMicroVnd = lowVnd * MICRO_VND_PER_VND;
     this.log = new ThrottledLog(services.log);
   }

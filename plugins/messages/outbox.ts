@@ -89,12 +89,10 @@ const IS_IN: Readonly<Record<MessageState, string>> = {
  * got it: it is sent again after five minutes, with the same Message-ID, by which mail servers drop a second copy.
  */
 export class Outbox {
-  private readonly parts: Parts;
   private readonly throttledLog: ThrottledLog;
   private readonly task = new PeriodicTask(() => this.round());
 
-  constructor(parts: Parts) {
-    this.parts = parts;
+  constructor(private readonly parts: Parts) {
     this.throttledLog = new ThrottledLog(parts.services.log);
   }
 

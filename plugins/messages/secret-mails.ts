@@ -24,8 +24,6 @@ const STOP_MS = 5_000;
  * others are in the outbox.
  */
 export class SecretMails {
-  private readonly transport: Transport;
-  private readonly log: Services["log"];
   private readonly waiting: (MailJob | Attempt)[] = [];
   private readonly running = new Set<Promise<void>>();
   /** Since the start. `failed`: given up. */
@@ -33,10 +31,10 @@ export class SecretMails {
   /** One for each mail that waits for a retry. */
   private readonly timers = new Set<NodeJS.Timeout>();
 
-  constructor(transport: Transport, log: Services["log"]) {
-    this.transport = transport;
-    this.log = log;
-  }
+  constructor(
+    private readonly transport: Transport,
+    private readonly log: Services["log"],
+  ) {}
 
   /** True if `take` would refuse a job. */
   get isFull(): boolean {

@@ -32,7 +32,6 @@ interface Watched {
  * table, so a trouble that several see is one. Messages have a cause, so several gateways write one.
  */
 export class Watch {
-  private readonly watched: Watched;
   private readonly log: ThrottledLog;
   private readonly task = new PeriodicTask(async () => {
     await this.look().catch((error: unknown) => {
@@ -41,8 +40,7 @@ export class Watch {
     return LOOK_MS;
   });
 
-  constructor(watched: Watched) {
-    this.watched = watched;
+  constructor(private readonly watched: Watched) {
     this.log = new ThrottledLog(watched.services.log);
   }
 

@@ -2,13 +2,10 @@ import { contentTypeOf, type Sink } from "../../core/plugin/index.ts";
 
 /** Calls `onAudio` before the head of audio, which leaves before the call is closed. Its tokens are not counted. */
 export class AudioHead implements Sink {
-  private readonly client: Sink;
-  private readonly onAudio: () => void;
-
-  constructor(client: Sink, onAudio: () => void) {
-    this.client = client;
-    this.onAudio = onAudio;
-  }
+  constructor(
+    private readonly client: Sink,
+    private readonly onAudio: () => void,
+  ) {}
 
   head(status: number, headers: readonly string[]): void {
     const type = contentTypeOf(headers);

@@ -20,21 +20,9 @@ import { INVALID } from "./reply-meter.ts";
  * can be charged for it.
  */
 export class EventMeter implements Sink {
-  private readonly call: Call;
-  private readonly client: Sink;
-  private readonly wire: Services["wires"][Protocol];
-  private readonly usage: Usage;
-  private readonly factors: Factors;
-  /** True if the event that only reports usage is dropped, because the client did not request it. */
-  private readonly hidesUsage: boolean;
-  private readonly check: UsageCheck;
-  /** Returns true if the route that replies reports cached tokens beside the input. */
-  private readonly isCachedBeside: () => boolean;
   private readonly delivered = new Delivered();
   /** Output that arrived after the client had left. */
   private readonly unread = new Delivered();
-  /** Creates `whole`. */
-  private readonly unstreamed: () => Sink;
   /** Set if the reply is not a stream, even if one was asked for. */
   private whole: Sink | undefined = undefined;
   /** How far the upstream's stream has advanced. */
@@ -43,26 +31,22 @@ export class EventMeter implements Sink {
   private reports = 0;
 
   constructor(
-    call: Call,
-    client: Sink,
-    wire: Services["wires"][Protocol],
-    usage: Usage,
-    factors: Factors,
-    unstreamed: () => Sink,
-    hidesUsage: boolean,
-    check: UsageCheck,
-    isCachedBeside: () => boolean,
-  ) {
-    this.call = call;
-    this.client = client;
-    this.wire = wire;
-    this.usage = usage;
-    this.factors = factors;
-    this.unstreamed = unstreamed;
-    this.hidesUsage = hidesUsage;
-    this.check = check;
-    this.isCachedBeside = isCachedBeside;
-  }
+    private readonly call: Call,
+    private readonly client: Sink,
+    private readonly wire: Services["wires"][Protocol],
+    private readonly usage: Usage,
+    private readonly factors: Factors,
+
+    /** Creates `whole`. */
+    private readonly unstreamed: () => Sink,
+
+    /** True if the event that only reports usage is dropped, because the client did not request it. */
+    private readonly hidesUsage: boolean,
+    private readonly check: UsageCheck,
+
+    /** Returns true if the route that replies reports cached tokens beside the input. */
+    private readonly isCachedBeside: () => boolean,
+  ) {}
 
   head(status: number, headers: readonly string[]): void {
     this.usage.cachedBeside = this.isCachedBeside();

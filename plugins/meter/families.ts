@@ -221,11 +221,8 @@ export function familyOverhead(name: string): Overhead {
  */
 export class Overheads {
   private readonly known = new WeakMap<Model, Overhead>();
-  private readonly upstreams: Services["upstreams"];
 
-  constructor(upstreams: Services["upstreams"]) {
-    this.upstreams = upstreams;
-  }
+  constructor(private readonly upstreams: Services["upstreams"]) {}
 
   of(model: Model): Overhead {
     const known = this.known.get(model);

@@ -60,11 +60,9 @@ const USUAL_SHARE = 0.5;
 /** Adds to counted text the tokens that the provider of a model counts in addition. */
 export class PublishedCounts {
   private readonly overheads: Overheads;
-  private readonly upstreams: Services["upstreams"];
 
-  constructor(upstreams: Services["upstreams"]) {
+  constructor(private readonly upstreams: Services["upstreams"]) {
     this.overheads = new Overheads(upstreams);
-    this.upstreams = upstreams;
   }
 
   /** Returns the input tokens of a request to a model. */

@@ -29,12 +29,6 @@ export const INVALID: Outcome = {
 
 /** Reads usage from an unstreamed JSON reply; sets `call.replyBody`. Passes audio without counting it. */
 export class ReplyMeter implements Sink {
-  private readonly call: Call;
-  private readonly client: Sink;
-  private readonly wire: Services["wires"][Protocol];
-  private readonly usage: Usage;
-  private readonly factors: Factors;
-  private readonly check: UsageCheck;
   private readonly chunks: Uint8Array[] = [];
   /** Drops the images of a reply whose client has left. */
   private shortTexts: ShortTexts | undefined = undefined;
@@ -43,20 +37,13 @@ export class ReplyMeter implements Sink {
   private hasAudio = false;
 
   constructor(
-    call: Call,
-    client: Sink,
-    wire: Services["wires"][Protocol],
-    usage: Usage,
-    factors: Factors,
-    check: UsageCheck,
-  ) {
-    this.call = call;
-    this.client = client;
-    this.wire = wire;
-    this.usage = usage;
-    this.factors = factors;
-    this.check = check;
-  }
+    private readonly call: Call,
+    private readonly client: Sink,
+    private readonly wire: Services["wires"][Protocol],
+    private readonly usage: Usage,
+    private readonly factors: Factors,
+    private readonly check: UsageCheck,
+  ) {}
 
   head(status: number, headers: readonly string[]): void {
     this.isAudio = this.wire.protocol === "speech" && !contentTypeOf(headers).includes("json");

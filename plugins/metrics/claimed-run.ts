@@ -30,14 +30,12 @@ interface Finished<Result> {
  * that finds a run due does it; each of them reads the result.
  */
 export class ClaimedRun<Result> {
-  private readonly options: ClaimedRunOptions<Result>;
   private readonly log: ThrottledLog;
   private readonly task: PeriodicTask;
   /** Undefined before the first result. */
   last: Finished<Result> | undefined;
 
-  constructor(options: ClaimedRunOptions<Result>) {
-    this.options = options;
+  constructor(private readonly options: ClaimedRunOptions<Result>) {
     this.log = new ThrottledLog(options.services.log);
     const pollMs = Math.min(POLL_MS_MAX, options.everySeconds * 1_000);
     this.task = new PeriodicTask(async () => {

@@ -8,17 +8,14 @@ const BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 3
  * prom-client's histogram takes only one labelled observation at a time.
  */
 export class Distribution {
-  private readonly name: string;
-  private readonly help: string;
-  private readonly label: string;
   private readonly whole = new Map<string, Buckets>();
   private readonly streamed = new Map<string, Buckets>();
 
-  constructor(name: string, help: string, label: string) {
-    this.name = name;
-    this.help = help;
-    this.label = label;
-  }
+  constructor(
+    private readonly name: string,
+    private readonly help: string,
+    private readonly label: string,
+  ) {}
 
   observe(of: string, isStreamed: boolean, seconds: number): void {
     const byValue = isStreamed ? this.streamed : this.whole;

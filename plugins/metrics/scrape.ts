@@ -6,14 +6,13 @@ import type { Tally } from "./tally.ts";
 
 /** The counts of this process, and of all workers together. */
 export class Scrapes {
-  private readonly tally: Tally;
-  private readonly services: Services;
   private readonly registry: Registry;
   private silentWorkers = 0;
 
-  constructor(tally: Tally, services: Services) {
-    this.tally = tally;
-    this.services = services;
+  constructor(
+    private readonly tally: Tally,
+    private readonly services: Services,
+  ) {
     this.registry = createRegistry(tally, services, () => this.silentWorkers);
   }
 

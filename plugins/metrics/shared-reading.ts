@@ -5,15 +5,13 @@ import { setTimeout as delay } from "node:timers/promises";
  * take little from calls. No reading is from before it was asked for.
  */
 export class SharedReading<Value> {
-  private readonly read: () => Promise<Value>;
-  private readonly pauseMs: number;
   private next: Promise<Value> | undefined;
   private beganMs = Number.NEGATIVE_INFINITY;
 
-  constructor(read: () => Promise<Value>, pauseMs: number) {
-    this.read = read;
-    this.pauseMs = pauseMs;
-  }
+  constructor(
+    private readonly read: () => Promise<Value>,
+    private readonly pauseMs: number,
+  ) {}
 
   get(): Promise<Value> {
     this.next ??= this.begin();

@@ -59,16 +59,14 @@ const COLUMNS = `id, reference, method, path, body, account_id as "accountId", a
  * total of a correction, makes it count once, however often that happens.
  */
 export class Approvals {
-  private readonly services: Services;
-  private readonly options: Options;
   /** Who sends the requests that are being carried out, by a token that lives as long. */
   private readonly passes = new Map<string, Operator>();
   private router: Router | undefined;
 
-  constructor(services: Services, options: Options) {
-    this.services = services;
-    this.options = options;
-  }
+  constructor(
+    private readonly services: Services,
+    private readonly options: Options,
+  ) {}
 
   /** Sets the router with the routes that move money. */
   use(router: Router): void {

@@ -1,12 +1,9 @@
 /** The files that customers download at this moment, by account. */
 export class Downloads {
   private readonly open = new Map<string, number>();
-  private readonly max: number;
 
   /** `max`: how many an account may download at the same time. */
-  constructor(max: number) {
-    this.max = max;
-  }
+  constructor(private readonly max: number) {}
 
   isFull(accountId: string): boolean {
     return (this.open.get(accountId) ?? 0) >= this.max;

@@ -30,11 +30,6 @@ const SLACK_SHARE = 0.25;
  * its hold while an extension is pending. Cuts it if the extension is refused.
  */
 export class HoldExtender implements Sink {
-  private readonly call: Call;
-  private readonly client: Sink;
-  private readonly held: NonNullable<Call["held"]>;
-  private readonly wallets: Wallets;
-  private readonly settings: ExtenderSettings;
   private pending = false;
   /** True while the reported input exceeds the hold. */
   private overInput = false;
@@ -46,18 +41,12 @@ export class HoldExtender implements Sink {
   private over = false;
 
   constructor(
-    call: Call,
-    client: Sink,
-    held: NonNullable<Call["held"]>,
-    wallets: Wallets,
-    settings: ExtenderSettings,
-  ) {
-    this.call = call;
-    this.client = client;
-    this.held = held;
-    this.wallets = wallets;
-    this.settings = settings;
-  }
+    private readonly call: Call,
+    private readonly client: Sink,
+    private readonly held: NonNullable<Call["held"]>,
+    private readonly wallets: Wallets,
+    private readonly settings: ExtenderSettings,
+  ) {}
 
   head(status: number, headers: readonly string[]): void {
     this.client.head(status, headers);

@@ -60,22 +60,12 @@ export function pushCost(
 
 /** Adds the cost to the headers of audio. They leave before the call is charged, but the cost is known by then. */
 export class PricedHead implements Sink {
-  private readonly call: Call;
-  private readonly client: Sink;
-  private readonly held: NonNullable<Call["held"]> | undefined;
-  private readonly prefix: string;
-
   constructor(
-    call: Call,
-    client: Sink,
-    held: NonNullable<Call["held"]> | undefined,
-    prefix: string,
-  ) {
-    this.call = call;
-    this.client = client;
-    this.held = held;
-    this.prefix = prefix;
-  }
+    private readonly call: Call,
+    private readonly client: Sink,
+    private readonly held: NonNullable<Call["held"]> | undefined,
+    private readonly prefix: string,
+  ) {}
 
   head(status: number, headers: readonly string[]): void {
     // A JSON body is an error, which costs nothing.

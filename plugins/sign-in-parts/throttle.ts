@@ -46,18 +46,16 @@ export type Attempt = readonly [what: keyof typeof RATES, subject: string];
  * The rate limiter of calls is unsuitable: it allows everything while Redis is down.
  */
 export class Throttle {
-  private readonly database: Services["database"];
-  private readonly clock: Services["clock"];
   /** Recent refusals, repeated for up to 1 s without a query: a flood costs the database one query a second. */
   private readonly refused = new Map<
     string,
     { readonly untilMs: number; readonly waitS: number }
   >();
 
-  constructor(database: Services["database"], clock: Services["clock"]) {
-    this.database = database;
-    this.clock = clock;
-  }
+  constructor(
+    private readonly database: Services["database"],
+    private readonly clock: Services["clock"],
+  ) {}
 
   /** Counts one attempt against each limit. If one limit is used up, refuses and counts none. */
   async take(...attempts: readonly Attempt[]): Promise<Refusal | undefined> {

@@ -31,11 +31,11 @@ export interface Ask {
 
 /** A request that the provider refuses with a 400. */
 export class Refused extends Error {
-  readonly param: string | null;
-
-  constructor(message: string, param: string | null = null) {
+  constructor(
+    message: string,
+    readonly param: string | null = null,
+  ) {
     super(message);
-    this.param = param;
   }
 }
 

@@ -12,7 +12,6 @@ const PAUSE_MS_MAX = 2_000;
  * what is in the database, so all of them find the same, and one closes it.
  */
 export class Closing {
-  private readonly services: Services;
   private readonly throttledLog: ThrottledLog;
   private readonly task: PeriodicTask;
   private readonly stopping = new AbortController();
@@ -22,8 +21,7 @@ export class Closing {
   /** Accounts whose statement could not be closed in the last pass over all; undefined before the first. */
   failing: number | undefined;
 
-  constructor(services: Services) {
-    this.services = services;
+  constructor(private readonly services: Services) {
     this.throttledLog = new ThrottledLog(services.log);
     this.task = new PeriodicTask(async () => {
       await this.look().catch((error: unknown) => {

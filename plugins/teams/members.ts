@@ -36,11 +36,7 @@ const COLUMNS = `id, account_id as "accountId", email, own_account_id as "ownAcc
 
 /** The members of all teams, in the ledger. */
 export class Members {
-  private readonly services: Services;
-
-  constructor(services: Services) {
-    this.services = services;
-  }
+  constructor(private readonly services: Services) {}
 
   /** Invites an address. Returns the id of the member, or why not. */
   async invite({

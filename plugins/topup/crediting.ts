@@ -19,8 +19,6 @@ const PAGE = 100;
  * the rest, at its start and every 3 s.
  */
 export class Crediting {
-  private readonly services: Services;
-  private readonly bonuses: Settings["promotions"]["bonuses"];
   private readonly task: PeriodicTask;
   private stopped = false;
   private readonly log: ThrottledLog;
@@ -32,9 +30,10 @@ export class Crediting {
   /** Of the last transfer that the bank reported, at the last sweep. Unix time in ms. */
   lastReceivedMs: number | undefined = undefined;
 
-  constructor(services: Services, bonuses: Settings["promotions"]["bonuses"] = []) {
-    this.services = services;
-    this.bonuses = bonuses;
+  constructor(
+    private readonly services: Services,
+    private readonly bonuses: Settings["promotions"]["bonuses"] = [],
+  ) {
     this.log = new ThrottledLog(services.log);
     this.task = new PeriodicTask(() => this.round());
   }

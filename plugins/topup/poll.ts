@@ -35,28 +35,19 @@ interface State {
 export class Poll {
   /** When the list was last read to its end by any gateway, or this poll began. Unix time in ms. */
   lastMs: number;
-
-  private readonly services: Services;
-  private readonly settings: Settings;
   private readonly poll: NonNullable<Settings["poll"]>;
-  private readonly recording: Recording;
-  private readonly crediting: Crediting;
   private readonly log: ThrottledLog;
   private readonly task = new PeriodicTask(() => this.round());
   private readonly stopping = new AbortController();
 
   constructor(
-    services: Services,
-    settings: Settings,
+    private readonly services: Services,
+    private readonly settings: Settings,
     poll: Poll["poll"],
-    recording: Recording,
-    crediting: Crediting,
+    private readonly recording: Recording,
+    private readonly crediting: Crediting,
   ) {
-    this.services = services;
-    this.settings = settings;
     this.poll = poll;
-    this.recording = recording;
-    this.crediting = crediting;
     this.log = new ThrottledLog(services.log);
     this.lastMs = services.clock.now();
   }

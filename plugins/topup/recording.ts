@@ -29,12 +29,14 @@ const DAY_MS = 86_400_000;
  * in any order of these sources.
  */
 export class Recording {
-  private readonly services: Services;
   private readonly prefix: string;
   private readonly counts: { unmatched: number; found: number };
 
-  constructor(services: Services, settings: Settings, counts: Recording["counts"]) {
-    this.services = services;
+  constructor(
+    private readonly services: Services,
+    settings: Settings,
+    counts: Recording["counts"],
+  ) {
     this.prefix = settings.order_prefix;
     this.counts = counts;
   }

@@ -17,13 +17,14 @@ const FILE = "sepay-webhook-key";
  * are accepted. If neither has one, both use a random secret from the data folder.
  */
 export class WebhookGuard {
-  private readonly services: Services;
   private readonly webhook: Settings["webhook"];
   private hmacSecret: string | undefined;
   private apiKey: string | undefined;
 
-  constructor(services: Services, { webhook }: Settings) {
-    this.services = services;
+  constructor(
+    private readonly services: Services,
+    { webhook }: Settings,
+  ) {
     this.webhook = webhook;
     this.hmacSecret = webhook.hmac_secret;
     this.apiKey = webhook.api_key;

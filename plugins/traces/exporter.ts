@@ -26,8 +26,6 @@ type Delivery = "delivered" | "refused" | "later";
 export class Exporter {
   sentSpans = 0;
   droppedSpans = 0;
-  private readonly receiver: Receiver;
-  private readonly log: Services["log"];
   private readonly throttledLog: ThrottledLog;
   private waiting: OtlpSpan[] = [];
   private sending: Promise<void> | undefined;
@@ -35,9 +33,10 @@ export class Exporter {
   private isAway = false;
   private readonly timer: NodeJS.Timeout;
 
-  constructor(receiver: Receiver, log: Services["log"]) {
-    this.receiver = receiver;
-    this.log = log;
+  constructor(
+    private readonly receiver: Receiver,
+    private readonly log: Services["log"],
+  ) {
     this.throttledLog = new ThrottledLog(log);
     this.timer = setInterval(() => this.flush(), FLUSH_MS).unref();
   }

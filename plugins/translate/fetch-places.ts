@@ -15,16 +15,14 @@ const REST_MS = 1_000;
 
 /** The place of a call that fetches images. */
 class Place {
-  readonly accountId: string;
   bytes = 0;
   isDisplaced = false;
   private readonly controller = new AbortController();
-  private readonly count: () => void;
 
-  constructor(accountId: string, count: () => void) {
-    this.accountId = accountId;
-    this.count = count;
-  }
+  constructor(
+    readonly accountId: string,
+    private readonly count: () => void,
+  ) {}
 
   /** Aborted when the client leaves, the time is over, or the memory is needed for others. */
   get signal(): AbortSignal {

@@ -20,20 +20,15 @@ interface Made {
 
 /** Translates the reply of one call, for the route that was tried last. */
 export abstract class ReplyTranslation {
-  readonly to: Protocol;
-  protected readonly client: Protocol;
-  protected readonly model: Model;
-  protected readonly services: Services;
-  protected readonly seal: StateSeal;
   private latestMade: Made | undefined = undefined;
 
-  constructor(client: Protocol, to: Protocol, model: Model, services: Services, seal: StateSeal) {
-    this.client = client;
-    this.to = to;
-    this.model = model;
-    this.services = services;
-    this.seal = seal;
-  }
+  constructor(
+    protected readonly client: Protocol,
+    readonly to: Protocol,
+    protected readonly model: Model,
+    protected readonly services: Services,
+    protected readonly seal: StateSeal,
+  ) {}
 
   /** Characters of the client's request, without images. */
   protected abstract characters(): number;

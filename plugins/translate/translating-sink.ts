@@ -32,10 +32,6 @@ type Replies = Pick<ReplyTranslation, "reply" | "error" | "stream"> &
 
 /** Translates an upstream's reply into the client's protocol: streams, whole replies and errors. */
 export class TranslatingSink implements Sink, ClientStream {
-  private readonly call: Call;
-  private readonly client: Sink;
-  private readonly translation: Replies;
-  private readonly onReply: () => void;
   private status = 0;
   private headers: readonly string[] = [];
   private readonly chunks: Uint8Array[] = [];
@@ -49,12 +45,12 @@ export class TranslatingSink implements Sink, ClientStream {
   private timer: NodeJS.Timeout | undefined = undefined;
 
   /** Calls `onReply` at the reply of an upstream, after which no other route is tried. */
-  constructor(call: Call, client: Sink, translation: Replies, onReply: () => void) {
-    this.onReply = onReply;
-    this.call = call;
-    this.client = client;
-    this.translation = translation;
-  }
+  constructor(
+    private readonly call: Call,
+    private readonly client: Sink,
+    private readonly translation: Replies,
+    private readonly onReply: () => void,
+  ) {}
 
   /**
    * Also checks the call, because a plugin that throws ends it without calling `end` on its sinks.

@@ -37,8 +37,6 @@ type Made = Translated<RequestBody, BackFacts>;
  * so each route gets its own translation of the request.
  */
 export class Translation extends ReplyTranslation {
-  private readonly make: (route: Route) => Made | undefined;
-  protected readonly characters: () => number;
   private readonly state = new RefusableState();
   private readonly conversation = new ShortenedConversation();
   private latest: Made | undefined = undefined;
@@ -49,12 +47,10 @@ export class Translation extends ReplyTranslation {
     model: Model,
     services: Services,
     seal: StateSeal,
-    make: (route: Route) => Made | undefined,
-    characters: () => number,
+    private readonly make: (route: Route) => Made | undefined,
+    protected readonly characters: () => number,
   ) {
     super(client, to, model, services, seal);
-    this.make = make;
-    this.characters = characters;
   }
 
   /**

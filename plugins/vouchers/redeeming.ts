@@ -32,13 +32,11 @@ const CLAIM = `select sequence, code, account_id as "accountId", amount as "amou
  * start and every 3 s.
  */
 export class Redeeming {
-  private readonly services: Services;
   private readonly task: PeriodicTask;
   private readonly log: ThrottledLog;
   private stopped = false;
 
-  constructor(services: Services) {
-    this.services = services;
+  constructor(private readonly services: Services) {
     this.log = new ThrottledLog(services.log);
     this.task = new PeriodicTask(() => this.round());
   }

@@ -19,14 +19,12 @@ export interface Attack {
 
 /** The gateway under attack, and what it replied. */
 export class Target {
-  readonly gateway: TestGateway;
-  readonly signal: AbortSignal;
   readonly replies = new Map<string, number>();
 
-  constructor(gateway: TestGateway, signal: AbortSignal) {
-    this.gateway = gateway;
-    this.signal = signal;
-  }
+  constructor(
+    readonly gateway: TestGateway,
+    readonly signal: AbortSignal,
+  ) {}
 
   customer(creditVnd = 0): Promise<Customer> {
     return createCustomer(this.gateway, creditVnd > 0 ? { creditVnd } : {});

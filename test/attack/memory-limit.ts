@@ -6,11 +6,12 @@ const KB = 1024;
 /** Kills a process that takes more memory than the limit, as a container would, and knows its peak. */
 export class MemoryLimit {
   wasExceeded = false;
-  private readonly pid: number;
   private readonly timer: NodeJS.Timeout;
 
-  constructor(pid: number, bytesMax: number) {
-    this.pid = pid;
+  constructor(
+    private readonly pid: number,
+    bytesMax: number,
+  ) {
     // Resets the peak.
     writeFileSync(`/proc/${pid}/clear_refs`, "5");
     this.timer = setInterval(() => {

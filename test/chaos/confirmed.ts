@@ -9,9 +9,6 @@ const READER_LAG_MS = 2_000;
 
 /** Checks which calls with a whole reply have reached the ledger. */
 export class Confirmed {
-  private readonly sql: postgres.Sql;
-  private readonly calls: readonly ClientCall[];
-  private readonly allowances: readonly Allowance[];
   /** Calls before this index are in `waiting` or in the ledger. */
   private next = 0;
   private waiting: ClientCall[] = [];
@@ -19,11 +16,11 @@ export class Confirmed {
   private throughMs = 0;
 
   /** Calls that `allowances` cover may be in no record. */
-  constructor(sql: postgres.Sql, calls: readonly ClientCall[], allowances: readonly Allowance[]) {
-    this.sql = sql;
-    this.calls = calls;
-    this.allowances = allowances;
-  }
+  constructor(
+    private readonly sql: postgres.Sql,
+    private readonly calls: readonly ClientCall[],
+    private readonly allowances: readonly Allowance[],
+  ) {}
 
   /**
    * Waits until the ledger has every call with a whole reply that was posted before `atMs`. Returns

@@ -2,14 +2,12 @@ import type { Random } from "../support/random.ts";
 
 /** Cards in the order of a seed: each as often as its weight, then all of them again in another order. */
 export class Deck<Card extends { readonly weight: number }> {
-  private readonly random: Random;
-  private readonly kinds: readonly Card[];
   private cards: Card[] = [];
 
-  constructor(random: Random, kinds: readonly Card[]) {
-    this.random = random;
-    this.kinds = kinds;
-  }
+  constructor(
+    private readonly random: Random,
+    private readonly kinds: readonly Card[],
+  ) {}
 
   draw(): Card | undefined {
     if (this.cards.length === 0) this.cards = this.shuffled();

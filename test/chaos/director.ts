@@ -32,7 +32,6 @@ export class Director {
   /** The highest number of each kind that a fault reached. */
   readonly peaks = new Map<string, number>();
   readonly violations: Violation[] = [];
-  private readonly options: DirectorOptions;
   private readonly busy = new Set<Victim>();
   private readonly under = new Set<Promise<void>>();
   private readonly deck: Deck<Fault>;
@@ -40,8 +39,7 @@ export class Director {
   private fromMs = 0;
   private untilMs = 0;
 
-  constructor(options: DirectorOptions) {
-    this.options = options;
+  constructor(private readonly options: DirectorOptions) {
     const { stage, load, movements, random, faults } = options;
     this.deck = new Deck(random, faults);
     this.ground = {

@@ -41,12 +41,9 @@ t.teardown(async () => {
 
 /** The ledger of one Redis, with customers. */
 class Books {
-  readonly url: string;
   private readonly customers: Customer[] = [];
 
-  private constructor(url: string) {
-    this.url = url;
-  }
+  private constructor(readonly url: string) {}
 
   static async open(customers: number): Promise<Books> {
     const sql = connect({ server: { url: postgres.url }, connectionsMax: 1, ...SQL });

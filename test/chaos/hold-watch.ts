@@ -13,16 +13,13 @@ const GONE_MS = 30_000;
 export class HoldWatch {
   readonly violations: Violation[] = [];
   longestMs = 0;
-  private readonly calls: readonly ClientCall[];
   private next = 0;
   /** When the client of a call saw its end. */
   private readonly endedMs = new Map<string, number>();
   private readonly seen = new Map<string, { fromMs: number; untilMs: number }>();
   private readonly overdue = new Set<string>();
 
-  constructor(calls: readonly ClientCall[]) {
-    this.calls = calls;
-  }
+  constructor(private readonly calls: readonly ClientCall[]) {}
 
   /** `ids`: the calls that hold money at `nowMs`. */
   look(ids: readonly string[], nowMs: number): void {

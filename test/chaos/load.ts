@@ -23,13 +23,11 @@ export class Load {
   readonly calls: ClientCall[] = [];
   /** Clients whose calls run. */
   readonly open = new Set<OpenClient>();
-  private readonly options: LoadOptions;
   private readonly lanes: Promise<void>[];
   private number = 0;
   private stopping = false;
 
-  constructor(options: LoadOptions) {
-    this.options = options;
+  constructor(private readonly options: LoadOptions) {
     this.lanes = Array.from({ length: options.lanes }, () => this.lane());
   }
 

@@ -50,8 +50,6 @@ export type Release = () => void;
  * Redis and a gateway that sleeps. A fault that does both on purpose is allowed its losses, call by call.
  */
 export class Losses {
-  private readonly confirmed: Confirmed;
-  private readonly allowances: Allowance[];
   private gatewayLostAtMs = 0;
   private redisLostAtMs = 0;
   private losingRedis = 0;
@@ -59,10 +57,10 @@ export class Losses {
   private stopping = false;
 
   /** Adds to `allowances` the losses that a fault was allowed. */
-  constructor(confirmed: Confirmed, allowances: Allowance[]) {
-    this.confirmed = confirmed;
-    this.allowances = allowances;
-  }
+  constructor(
+    private readonly confirmed: Confirmed,
+    private readonly allowances: Allowance[],
+  ) {}
 
   /** From now on every permission that has to wait is refused. */
   stop(): void {

@@ -33,14 +33,12 @@ export interface MovementsOptions {
 /** Sends credits and a few debits, some of them to two gateways at once. */
 export class Movements {
   readonly all: Movement[] = [];
-  private readonly options: MovementsOptions;
   private readonly running: Promise<void>;
   private readonly open = new Set<Promise<void>>();
   private stopping = false;
   private resumed: Promise<void> = Promise.resolve();
 
-  constructor(options: MovementsOptions) {
-    this.options = options;
+  constructor(private readonly options: MovementsOptions) {
     this.running = this.run();
   }
 

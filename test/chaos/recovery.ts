@@ -14,11 +14,12 @@ const POLL_MS = 100;
 /** Checks that a stage works again within `limitS` after its last fault. */
 export class Recovery {
   readonly violations: Violation[] = [];
-  private readonly stage: Stage;
   private readonly deadline: number;
 
-  constructor(stage: Stage, limitS: number) {
-    this.stage = stage;
+  constructor(
+    private readonly stage: Stage,
+    limitS: number,
+  ) {
     this.deadline = performance.now() + limitS * 1_000;
   }
 

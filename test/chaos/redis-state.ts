@@ -84,14 +84,14 @@ export class RedisWatch {
   /** Parts of wallets that were below zero. */
   readonly belowZero = new Set<string>();
   looks = 0;
-  private readonly redis: RedisStage;
-  private readonly onHolds: (calls: readonly string[]) => void;
   private timer: NodeJS.Timeout | undefined;
 
   /** `onHolds` gets the ids of all calls that hold money, after each look. */
-  constructor(redis: RedisStage, everyMs: number, onHolds: (calls: readonly string[]) => void) {
-    this.redis = redis;
-    this.onHolds = onHolds;
+  constructor(
+    private readonly redis: RedisStage,
+    everyMs: number,
+    private readonly onHolds: (calls: readonly string[]) => void,
+  ) {
     const look = async () => {
       await this.look().catch(() => {});
       if (this.timer) this.timer = setTimeout(look, everyMs);

@@ -7,11 +7,9 @@ const MANIFEST =
 
 /** Old states of Redis, restored as if an operator took the wrong backup. */
 export class Snapshots {
-  private readonly redis: RedisServer;
   private readonly kept: string;
 
-  constructor(redis: RedisServer) {
-    this.redis = redis;
+  constructor(private readonly redis: RedisServer) {
     this.kept = join(redis.folder, "kept.rdb");
   }
 

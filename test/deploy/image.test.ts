@@ -66,21 +66,16 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
 
   /** A container of a gateway. The network is this machine's, so each has ports of its own. */
   class Container {
-    readonly service: string;
-    readonly id: string;
-    readonly port: number;
-    readonly adminPort: number;
-    readonly config: string;
     output = "";
     private child: ChildProcess | undefined;
 
-    constructor(service: string, id: string, port: number, adminPort: number, config: string) {
-      this.service = service;
-      this.id = id;
-      this.port = port;
-      this.adminPort = adminPort;
-      this.config = config;
-    }
+    constructor(
+      readonly service: string,
+      readonly id: string,
+      readonly port: number,
+      readonly adminPort: number,
+      readonly config: string,
+    ) {}
 
     static async of(service: string, image: string): Promise<Container> {
       const id = await builder.buildah("from", "--pull-never", image);

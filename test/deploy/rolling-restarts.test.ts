@@ -27,13 +27,11 @@ const [RELOADS, ROLLS] = isThorough ? [20, 5] : [2, 1];
 class Client {
   served = 0;
   readonly failures: string[] = [];
-  private readonly url: string;
-  readonly customer: Customer;
 
-  constructor(url: string, customer: Customer) {
-    this.url = url;
-    this.customer = customer;
-  }
+  constructor(
+    private readonly url: string,
+    readonly customer: Customer,
+  ) {}
 
   async run(isOver: () => boolean): Promise<void> {
     for (let turn = 0; !isOver(); turn++) {

@@ -95,15 +95,11 @@ const FIELDS = [
 
 /** Generates hostile requests; `marker` is in their prompts, to be searched for in the logs. */
 export class HostileRequests {
-  private readonly random: Random;
-  private readonly key: string;
-  private readonly marker: string;
-
-  constructor(random: Random, key: string, marker: string) {
-    this.random = random;
-    this.key = key;
-    this.marker = marker;
-  }
+  constructor(
+    private readonly random: Random,
+    private readonly key: string,
+    private readonly marker: string,
+  ) {}
 
   next(): HostileRequest {
     const { random } = this;

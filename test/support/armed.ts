@@ -12,15 +12,11 @@ const STARTS_MAX = 3;
 
 /** A gateway that kills itself at a failpoint, once. The next start is a normal one. */
 export class ArmedGateway {
-  readonly gateway: TestGateway;
-  private readonly env: Record<string, string>;
-  private readonly point: Failpoint;
-
-  private constructor(gateway: TestGateway, env: Record<string, string>, point: Failpoint) {
-    this.gateway = gateway;
-    this.env = env;
-    this.point = point;
-  }
+  private constructor(
+    readonly gateway: TestGateway,
+    private readonly env: Record<string, string>,
+    private readonly point: Failpoint,
+  ) {}
 
   static async start(point: Failpoint, options: GatewayOptions): Promise<ArmedGateway> {
     const env: Record<string, string> = { TOLLGATE_FAILPOINT: point };

@@ -17,7 +17,6 @@ type Target = Pick<TestGateway, "url">;
 
 /** A browser's state: its cookies, and the CSRF token of the page. */
 export class BrowserSession {
-  readonly target: Target;
   /** The cookie of the session. */
   cookie: string | undefined;
   /** The cookie of a browser in which an account has signed in before. */
@@ -26,9 +25,7 @@ export class BrowserSession {
   /** Sent with every request; overrides the headers of a browser. */
   headers: Record<string, string> = {};
 
-  constructor(target: Target) {
-    this.target = target;
-  }
+  constructor(readonly target: Target) {}
 
   /** Sends a request below `/account/v1` and keeps the returned cookie and CSRF token. */
   async send(

@@ -48,10 +48,11 @@ export class CommitCounts {
 /** The history of a ledger in memory, as one gateway sees it. */
 export class MemoryHistory implements LedgerHistory {
   readonly writer: LedgerWriter;
-  private readonly counts: () => CommitCounts;
 
-  constructor(counts: () => CommitCounts = () => NONE, uuid: () => string = randomUUID) {
-    this.counts = counts;
+  constructor(
+    private readonly counts: () => CommitCounts = () => NONE,
+    uuid: () => string = randomUUID,
+  ) {
     this.writer = new LedgerWriter(uuid);
   }
 

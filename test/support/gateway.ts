@@ -120,14 +120,10 @@ function ledgerOf(config: unknown): string {
 
 class GatewayProcess implements TestGateway {
   readonly url: string;
-  readonly port: number;
   readonly data: string;
   readonly folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   readonly configFile = join(this.folder, CONFIG_FILE);
-  readonly simulator: TestSimulator;
   private readonly logFile = join(this.folder, "log");
-  private readonly options: GatewayOptions;
-  private readonly database: TestPostgres | undefined;
   private readonly token = randomBytes(16).toString("hex");
   private config: JsonObject = {};
   private readonly watchdog = new Watchdog(this.folder);
@@ -135,16 +131,12 @@ class GatewayProcess implements TestGateway {
   private root: string | undefined;
 
   constructor(
-    options: GatewayOptions,
-    simulator: TestSimulator,
-    port: number,
-    database: TestPostgres | undefined,
+    private readonly options: GatewayOptions,
+    readonly simulator: TestSimulator,
+    readonly port: number,
+    private readonly database: TestPostgres | undefined,
   ) {
-    this.options = options;
     this.root = options.root;
-    this.simulator = simulator;
-    this.port = port;
-    this.database = database;
     this.url = `http://127.0.0.1:${port}`;
     this.data = options.data ?? join(this.folder, "data");
     this.configure({});

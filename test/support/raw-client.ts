@@ -14,15 +14,13 @@ const BLANK_LINE = "\r\n\r\n";
 
 /** A TCP connection that sends any bytes a test wants, malformed or not. */
 export class RawClient {
-  readonly socket: Socket;
   /** Resolves when the connection has closed, from either side, with or without an error. */
   readonly closed: Promise<void>;
   private received = Buffer.alloc(0);
   private over = false;
   private wake: (() => void) | undefined;
 
-  private constructor(socket: Socket) {
-    this.socket = socket;
+  private constructor(readonly socket: Socket) {
     socket.on("data", (bytes) => {
       this.received = Buffer.concat([this.received, bytes]);
       this.wake?.();

@@ -136,9 +136,7 @@ export async function startRedisServer(
 }
 
 class Server implements RedisServer {
-  readonly port: number;
   readonly url: string;
-  private readonly binary: string;
   private readonly settings: readonly string[];
   readonly folder = mkdtempSync(join(tmpdir(), "tollgate-redis-"));
   private readonly watchdog = new Watchdog(this.folder);
@@ -146,14 +144,12 @@ class Server implements RedisServer {
   private client: RedisClient | undefined;
 
   constructor(
-    binary: string,
-    port: number,
+    private readonly binary: string,
+    readonly port: number,
     busPort: number,
     options: { cluster?: boolean; settings?: readonly string[] },
   ) {
     const { cluster = false, settings = ["--save", "", "--appendonly", "no"] } = options;
-    this.binary = binary;
-    this.port = port;
     this.url = `redis://127.0.0.1:${port}`;
     // A replica takes over from a primary that is silent for this long.
     const timeout = ["--cluster-node-timeout", "5000"];

@@ -19,14 +19,16 @@ export const FILES_TOGETHER = "TOLLGATE_TEST_FILES";
 /** Collects the results of the files of a process while `parser` reads its output. */
 export class ProcessResults {
   private readonly waiting: string[];
-  private readonly onFileEnd: (results: FileResults) => void;
   private current: FileResults;
   private hasFailed = false;
 
-  constructor(parser: Parser, paths: readonly string[], onFileEnd: (results: FileResults) => void) {
+  constructor(
+    parser: Parser,
+    paths: readonly string[],
+    private readonly onFileEnd: (results: FileResults) => void,
+  ) {
     const [first = "", ...waiting] = paths;
     this.waiting = waiting;
-    this.onFileEnd = onFileEnd;
     this.current = emptyResults(first);
     const begin = `# ${FILE_BEGINS}`;
     parser.on("comment", (comment: string) => {

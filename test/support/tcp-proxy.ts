@@ -76,13 +76,11 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
 
 /** Forwards chunks in order, each after a delay, or drops them. */
 class Lag extends Transform {
-  private readonly delayMs: () => number;
-  private readonly swallows: () => boolean;
-
-  constructor(delayMs: () => number, swallows: () => boolean) {
+  constructor(
+    private readonly delayMs: () => number,
+    private readonly swallows: () => boolean,
+  ) {
     super();
-    this.delayMs = delayMs;
-    this.swallows = swallows;
   }
 
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {

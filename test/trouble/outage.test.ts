@@ -85,13 +85,12 @@ class Load {
   private readonly running = new Set<Promise<void>>();
   private isOver = false;
   private readonly work: Promise<void>;
-  private readonly gateway: TestGateway;
-  private readonly customer: Customer;
   private phase = 0;
 
-  constructor(gateway: TestGateway, customer: Customer) {
-    this.gateway = gateway;
-    this.customer = customer;
+  constructor(
+    private readonly gateway: TestGateway,
+    private readonly customer: Customer,
+  ) {
     this.work = this.run();
   }
 

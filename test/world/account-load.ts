@@ -14,16 +14,14 @@ export const lastingKeyOf = (accountId: string) => `key of ${accountId}`;
 
 /** Changes purses and revokes keys, and chooses those of each call. */
 export class AccountLoad {
-  private readonly world: World;
-  private readonly random: Random;
   /** Purses by account that calls may name. */
   private readonly purses = new Map<string, Purse[]>();
   private names = 0;
 
-  constructor(world: World, random: Random) {
-    this.world = world;
-    this.random = random;
-  }
+  constructor(
+    private readonly world: World,
+    private readonly random: Random,
+  ) {}
 
   /** Returns the key and the purses of the next call. */
   next(accountId: string): { readonly keyId: string; readonly purses: readonly Purse[] } {

@@ -11,11 +11,7 @@ export type ClientEnd = "whole" | "failed" | "refused" | "cut" | "left";
 
 /** One client, its connection, and what it received. */
 export class SimulatedClient {
-  readonly plan: CallPlan;
-  readonly callId: string;
   readonly startedMs: number;
-  private readonly scheduler: Scheduler;
-  private readonly process: SimulatedProcess;
   status = 0;
   text = "";
   end: ClientEnd | undefined;
@@ -28,11 +24,12 @@ export class SimulatedClient {
   private isEnded = false;
   private lastArrivalMs = 0;
 
-  constructor(plan: CallPlan, callId: string, scheduler: Scheduler, process: SimulatedProcess) {
-    this.plan = plan;
-    this.callId = callId;
-    this.scheduler = scheduler;
-    this.process = process;
+  constructor(
+    readonly plan: CallPlan,
+    readonly callId: string,
+    private readonly scheduler: Scheduler,
+    private readonly process: SimulatedProcess,
+  ) {
     this.startedMs = scheduler.nowMs;
     process.onDeath(() => this.lose());
   }

@@ -26,7 +26,6 @@ interface File {
 
 /** The disk of one host. It outlives its processes. */
 export class SimulatedDisk {
-  private readonly random: Random;
   private readonly files = new Map<string, File>();
   private readonly holders = new Map<string, SimulatedProcess>();
   /** Free bytes; writes beyond them fail with ENOSPC. */
@@ -37,9 +36,7 @@ export class SimulatedDisk {
   /** Times in which syncs failed; the last of them may still be going on. */
   private readonly failures: { readonly fromMs: number; toMs: number }[] = [];
 
-  constructor(random: Random) {
-    this.random = random;
-  }
+  constructor(private readonly random: Random) {}
 
   /** Returns the disk as one process sees it. */
   of(process: SimulatedProcess): ProcessDisk {
@@ -156,17 +153,15 @@ export class SimulatedDisk {
 
 /** The disk as a process sees it. After the death of the process nothing more is written. */
 export class ProcessDisk implements Disk {
-  private readonly disk: SimulatedDisk;
-  private readonly process: SimulatedProcess;
   private readonly descriptors = new Map<number, { path: string; file: File }>();
   private nextDescriptor = 3;
   /** When the disk last refused a file, a write or a sync. */
   refusedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(disk: SimulatedDisk, process: SimulatedProcess) {
-    this.disk = disk;
-    this.process = process;
-  }
+  constructor(
+    private readonly disk: SimulatedDisk,
+    private readonly process: SimulatedProcess,
+  ) {}
 
   async lock(folder: string, waitMs: number): Promise<FolderLock> {
     const machine: Machine = this.process;

@@ -32,15 +32,13 @@ export class Host {
   readonly disk: SimulatedDisk;
   /** The version that the next process runs. */
   version: Version = "this";
-  private readonly options: HostOptions;
   private current: SimulatedGateway | undefined;
   /** Every process that started here, oldest first. */
   readonly starts: { readonly process: SimulatedProcess; readonly atMs: number }[] = [];
   private isWanted = false;
 
-  constructor(options: HostOptions) {
+  constructor(private readonly options: HostOptions) {
     this.name = options.name;
-    this.options = options;
     this.disk = new SimulatedDisk(options.random);
   }
 

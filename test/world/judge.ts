@@ -43,7 +43,6 @@ interface CallRecord {
 
 /** Records every call and what its client received. At the end it compares them with the books. */
 export class Judge {
-  private readonly world: World;
   private readonly records: CallRecord[] = [];
   private readonly powerLosses: { readonly host: Host; readonly atMs: number }[] = [];
   private hasRedisLost = false;
@@ -54,8 +53,7 @@ export class Judge {
   /** Violations of the rules that hold at every instant. */
   readonly broken: string[] = [];
 
-  constructor(world: World) {
-    this.world = world;
+  constructor(private readonly world: World) {
     this.revocations = new Revocations(world);
   }
 

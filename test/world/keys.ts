@@ -23,13 +23,10 @@ interface KeysOptions {
  * enforces.
  */
 export class SimulatedKeys {
-  private readonly options: KeysOptions;
   /** The revoked keys; undefined until the first reading. */
   private revoked: ReadonlySet<string> | undefined;
 
-  constructor(options: KeysOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: KeysOptions) {}
 
   start(): void {
     const poll = () => {

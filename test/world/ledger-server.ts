@@ -32,8 +32,6 @@ const BACKUPS_MAX = 20;
 /** The server of the ledger, and the network to it. */
 export class LedgerServer {
   books = new LedgerBooks();
-  readonly scheduler: Scheduler;
-  private readonly random: Random;
   /** Times at which a restore was accepted. */
   readonly acceptedMs: number[] = [];
   private readonly backups: LedgerBooks[] = [];
@@ -47,10 +45,10 @@ export class LedgerServer {
   /** Share of requests that are carried out, but whose reply is lost. Some movements are carried out later than that. */
   lostReplies = 0;
 
-  constructor(scheduler: Scheduler, random: Random) {
-    this.scheduler = scheduler;
-    this.random = random;
-  }
+  constructor(
+    readonly scheduler: Scheduler,
+    private readonly random: Random,
+  ) {}
 
   get nowMs(): number {
     return this.scheduler.nowMs;
@@ -162,17 +160,16 @@ type MoneyOfLedger = Pick<
 >;
 
 class LedgerClient implements MoneyOfLedger {
-  private readonly server: LedgerServer;
-  private readonly process: SimulatedProcess;
   private readonly writer: LedgerWriter;
   readonly history: LedgerHistory;
   readonly epochs: LedgerEpochs = epochsOf((work) =>
     this.ask("epochs", ({ epochs }) => work(epochs)),
   );
 
-  constructor(server: LedgerServer, process: SimulatedProcess) {
-    this.server = server;
-    this.process = process;
+  constructor(
+    private readonly server: LedgerServer,
+    private readonly process: SimulatedProcess,
+  ) {
     this.writer = new LedgerWriter(() => process.uuid());
     const { scheduler, acceptedMs } = server;
     this.history = new HistoryClient(
@@ -275,15 +272,11 @@ class LedgerClient implements MoneyOfLedger {
 type Ask = <T>(name: string, work: (books: LedgerBooks) => T) => Promise<T>;
 
 class HistoryClient implements LedgerHistory {
-  private readonly writer: LedgerWriter;
-  private readonly ask: Ask;
-  private readonly onAccepted: () => void;
-
-  constructor(writer: LedgerWriter, ask: Ask, onAccepted: () => void) {
-    this.writer = writer;
-    this.ask = ask;
-    this.onAccepted = onAccepted;
-  }
+  constructor(
+    private readonly writer: LedgerWriter,
+    private readonly ask: Ask,
+    private readonly onAccepted: () => void,
+  ) {}
 
   get confirmed(): LedgerProgress {
     return this.writer.confirmed;

@@ -10,15 +10,13 @@ import type { World } from "./world.ts";
 
 /** The load: clients make calls, operators move money. */
 export class Load {
-  private readonly world: World;
-  private readonly random: Random;
   private calls = 0;
   private references = 0;
 
-  constructor(world: World, random: Random) {
-    this.world = world;
-    this.random = random;
-  }
+  constructor(
+    private readonly world: World,
+    private readonly random: Random,
+  ) {}
 
   /** Spreads all calls and movements over the time of the load. */
   begin(): void {

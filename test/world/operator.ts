@@ -8,12 +8,9 @@ const REPLY_TIMEOUT_MS = 40_000;
 
 /** The operator, who runs `restore` some time after a gateway says that the ledger went back, until it has succeeded. */
 export class Operator {
-  private readonly world: World;
   private isBusy = false;
 
-  constructor(world: World) {
-    this.world = world;
-  }
+  constructor(private readonly world: World) {}
 
   begin(): void {
     this.later(LOOK_MS);

@@ -14,18 +14,16 @@ const REVOKED_AFTER_MS = 12_000;
 
 /** Checks after all faults that every gateway serves every account again, and tries the revoked keys. */
 export class Probe {
-  private readonly world: World;
-  private readonly load: Load;
   private readonly served = new Set<string>();
   /** Names of the probes that were not sent yet, or have no reply yet. */
   private readonly waiting = new Set<string>();
   private readonly last = new Map<string, string>();
   private sent = 0;
 
-  constructor(world: World, load: Load) {
-    this.world = world;
-    this.load = load;
-  }
+  constructor(
+    private readonly world: World,
+    private readonly load: Load,
+  ) {}
 
   begin(): void {
     const { world } = this;

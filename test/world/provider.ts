@@ -11,20 +11,12 @@ type Handler = Dispatcher.DispatchHandler;
 
 /** The provider of the models: replies to each call by its plan, over a connection that can be paused. */
 export class SimulatedProvider {
-  private readonly plans: ReadonlyMap<string, CallPlan>;
-  private readonly process: SimulatedProcess;
-  private readonly onServed: (number: string, tokens: number) => void;
-
   /** Calls `onServed` with the output tokens of each call. */
   constructor(
-    plans: ReadonlyMap<string, CallPlan>,
-    process: SimulatedProcess,
-    onServed: (number: string, tokens: number) => void,
-  ) {
-    this.plans = plans;
-    this.process = process;
-    this.onServed = onServed;
-  }
+    private readonly plans: ReadonlyMap<string, CallPlan>,
+    private readonly process: SimulatedProcess,
+    private readonly onServed: (number: string, tokens: number) => void,
+  ) {}
 
   dispatch(options: { readonly body?: unknown }, handler: Handler): boolean {
     const body: unknown = JSON.parse(String(options.body));
@@ -40,21 +32,17 @@ export class SimulatedProvider {
 }
 
 class ProviderReply implements Dispatcher.DispatchController {
-  private readonly plan: CallPlan;
-  private readonly tokens: number;
-  private readonly handler: Handler;
-  private readonly process: SimulatedProcess;
   private readonly waiting: (() => void)[] = [];
   private sent = 0;
   private isPaused = false;
   private isOver = false;
 
-  constructor(plan: CallPlan, tokens: number, handler: Handler, process: SimulatedProcess) {
-    this.plan = plan;
-    this.tokens = tokens;
-    this.handler = handler;
-    this.process = process;
-  }
+  constructor(
+    private readonly plan: CallPlan,
+    private readonly tokens: number,
+    private readonly handler: Handler,
+    private readonly process: SimulatedProcess,
+  ) {}
 
   get paused(): boolean {
     return this.isPaused;

@@ -12,13 +12,10 @@ interface Revocation {
 
 /** Checks that no gateway sells to a key after its revocation resolved. */
 export class Revocations {
-  private readonly world: World;
   private readonly first = new Map<string, Revocation>();
   private redisLostMs = Number.NEGATIVE_INFINITY;
 
-  constructor(world: World) {
-    this.world = world;
-  }
+  constructor(private readonly world: World) {}
 
   add(keyId: string, process: SimulatedProcess): void {
     if (!this.first.has(keyId))

@@ -32,7 +32,6 @@ export class TimeStandsStill extends Error {
  * one turn of the event loop. Two runs with the same hash of all turns were the same.
  */
 export class Scheduler {
-  readonly random: Random;
   private readonly heap: Due[] = [];
   private readonly onTrace: ((line: string) => void) | undefined;
   private currentMs = 0;
@@ -42,8 +41,10 @@ export class Scheduler {
   private low = 0x811c9dc5;
   private high = 0x9747b28c;
 
-  constructor(random: Random, onTrace?: (line: string) => void) {
-    this.random = random;
+  constructor(
+    readonly random: Random,
+    onTrace?: (line: string) => void,
+  ) {
     this.onTrace = onTrace;
   }
 

@@ -35,13 +35,12 @@ export function decodedByNewer(entry: StoredEntry): StoredEntry {
 /** Redis as a gateway of another version uses it: its entries have its own form. */
 export class OtherCommands implements RedisCommands {
   readonly isCluster: boolean;
-  private readonly commands: RedisCommands;
-  private readonly version: Version;
 
-  constructor(commands: RedisCommands, version: Version) {
+  constructor(
+    private readonly commands: RedisCommands,
+    private readonly version: Version,
+  ) {
     this.isCluster = commands.isCluster;
-    this.commands = commands;
-    this.version = version;
   }
 
   connect(onReady: () => void): void {

@@ -48,7 +48,6 @@ interface WorldOptions {
 
 /** One run of a plan. */
 export class World {
-  readonly plan: WorldPlan;
   readonly scheduler: Scheduler;
   readonly ledger: LedgerServer;
   readonly hosts: Host[] = [];
@@ -70,8 +69,10 @@ export class World {
   /** True once all faults are over. */
   isHealed = false;
 
-  constructor(plan: WorldPlan, { onTrace, log, lua }: WorldOptions) {
-    this.plan = plan;
+  constructor(
+    readonly plan: WorldPlan,
+    { onTrace, log, lua }: WorldOptions,
+  ) {
     this.log = log;
     this.random = new Random(plan.seed);
     this.ids = this.fork();

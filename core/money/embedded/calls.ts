@@ -43,16 +43,13 @@ const GONE: ExtendResult = { kind: "gone" };
 
 /** Holds money for calls in memory, and posts their charges to the journal. Synchronous throughout. */
 export class EmbeddedCalls {
-  private readonly wallets: EmbeddedWallets;
-  private readonly posted: PostedCalls;
-  private readonly clock: Clock;
   private readonly holds = new Map<string, Hold>();
 
-  constructor(wallets: EmbeddedWallets, posted: PostedCalls, clock: Clock) {
-    this.wallets = wallets;
-    this.posted = posted;
-    this.clock = clock;
-  }
+  constructor(
+    private readonly wallets: EmbeddedWallets,
+    private readonly posted: PostedCalls,
+    private readonly clock: Clock,
+  ) {}
 
   hold(request: HoldRequest): HoldResult {
     const wallet = this.wallets.get(request.accountId);

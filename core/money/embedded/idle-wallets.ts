@@ -13,18 +13,15 @@ export type IdleTimes = Pick<Lifetimes, "walletIdleMs" | "idleLookMs">;
 
 /** Closes wallets and purses without a call for a day, so that memory has only those in use. */
 export class IdleWallets {
-  private readonly wallets: EmbeddedWallets;
-  private readonly calls: EmbeddedCalls;
-  private readonly machine: Machine;
-  private readonly times: IdleTimes;
   private readonly task: PeriodicTask;
   private looking: Iterator<Wallet> | undefined;
 
-  constructor(wallets: EmbeddedWallets, calls: EmbeddedCalls, machine: Machine, times: IdleTimes) {
-    this.wallets = wallets;
-    this.calls = calls;
-    this.machine = machine;
-    this.times = times;
+  constructor(
+    private readonly wallets: EmbeddedWallets,
+    private readonly calls: EmbeddedCalls,
+    private readonly machine: Machine,
+    private readonly times: IdleTimes,
+  ) {
     this.task = new PeriodicTask(() => Promise.resolve(this.look()), machine);
   }
 

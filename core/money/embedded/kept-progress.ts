@@ -15,16 +15,16 @@ const HOME = /^ledger\.([\w-]+)$/;
  * operator that the ledger was replaced in between.
  */
 export class FileKeptProgress implements KeptProgress {
-  private readonly machine: Machine;
-  private readonly folder: string;
   private readonly failures: ThrottledLog;
   private kept: LedgerProgress | undefined;
   private number = 0;
   private homeId: string | undefined;
 
-  constructor(machine: Machine, folder: string, log: Log) {
-    this.machine = machine;
-    this.folder = folder;
+  constructor(
+    private readonly machine: Machine,
+    private readonly folder: string,
+    log: Log,
+  ) {
     this.failures = new ThrottledLog(log, { nowMs: () => machine.monotonic() });
   }
 

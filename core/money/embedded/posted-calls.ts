@@ -14,18 +14,17 @@ const POST_BYTES_RESERVED = 1_024;
 
 /** Keeps posted calls in the journal and in memory until the ledger has them. The id of an entry is its place in the journal. */
 export class PostedCalls {
-  private readonly options: JournalOptions;
-  private readonly entriesMax: number;
   private readonly outbox = new Outbox();
   private journal: Journal | undefined;
   private replay = new Replay([]);
   /** The pause of the committer. The next post ends it, and so does a stop. */
   private readonly pause: WakeableSleep;
 
-  constructor(options: JournalOptions, entriesMax: number) {
-    this.options = options;
+  constructor(
+    private readonly options: JournalOptions,
+    private readonly entriesMax: number,
+  ) {
     this.pause = new WakeableSleep(options.machine);
-    this.entriesMax = entriesMax;
   }
 
   /** Opens the journal, and queues the calls in it to be committed. */

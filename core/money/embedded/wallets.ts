@@ -19,12 +19,9 @@ interface Load {
 export class EmbeddedWallets {
   private readonly wallets = new Map<string, Wallet>();
   private readonly loading = new Map<string, Load>();
-  private readonly whenCommitted: () => Promise<void>;
 
   /** `whenCommitted` resolves once the ledger has every post from before this start. */
-  constructor(whenCommitted: () => Promise<void>) {
-    this.whenCommitted = whenCommitted;
-  }
+  constructor(private readonly whenCommitted: () => Promise<void>) {}
 
   get(accountId: string, purse?: string): Wallet | undefined {
     return this.wallets.get(walletKey(accountId, purse));

@@ -5,15 +5,15 @@ import type { SegmentFile } from "./recovery.ts";
 
 /** The segments of a journal that get no more records, oldest first. */
 export class ClosedSegments {
-  private readonly disk: Disk;
-  private readonly log: ThrottledLog;
   private readonly segments: SegmentFile[];
   /** Size of all, in bytes. */
   bytes: number;
 
-  constructor(disk: Disk, log: ThrottledLog, found: readonly SegmentFile[]) {
-    this.disk = disk;
-    this.log = log;
+  constructor(
+    private readonly disk: Disk,
+    private readonly log: ThrottledLog,
+    found: readonly SegmentFile[],
+  ) {
     this.segments = [...found];
     this.bytes = found.reduce((sum, { bytes }) => sum + bytes, 0);
   }

@@ -49,9 +49,7 @@ interface Waiter {
  * which begins with those not known to be on the disk, is written and synced.
  */
 export class Journal {
-  private readonly options: Required<JournalOptions>;
   private readonly disk: Disk;
-  private readonly lock: FolderLock;
   private readonly gathered = Buffer.allocUnsafe(GATHERED_BYTES);
   private readonly timer: Timer;
   private readonly closed: ClosedSegments;
@@ -97,11 +95,12 @@ export class Journal {
     }
   }
 
-  private constructor(options: Required<JournalOptions>, lock: FolderLock) {
+  private constructor(
+    private readonly options: Required<JournalOptions>,
+    private readonly lock: FolderLock,
+  ) {
     const { disk } = options.machine;
-    this.options = options;
     this.disk = disk;
-    this.lock = lock;
     this.probe = new DiskProbe({ disk, scratch: this.gathered, ...options });
     const found = recoverJournal(disk, options.folder, options.log);
     this.recovered = found.records;

@@ -20,16 +20,13 @@ interface ProbeOptions {
  * the last block of a file has room on a full disk too.
  */
 export class DiskProbe {
-  private readonly options: ProbeOptions;
   /** The first failed write; undefined after a successful probe. */
   failure: Error | undefined;
   private isTrying = false;
   /** The failure when the running probe began. */
   private tried: Error | undefined;
 
-  constructor(options: ProbeOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: ProbeOptions) {}
 
   failed(error: Error): void {
     if (this.failure) return;

@@ -18,10 +18,7 @@ export class JournalFull extends Error {
 /** Writes one segment file. Do not use it after a failed sync: a later sync can succeed though writes are lost. */
 export class SegmentWriter {
   readonly path: string;
-  private readonly disk: Disk;
-  private readonly folder: string;
   private readonly fd: number;
-  private readonly gathered: Buffer;
   private size = 0;
   private isNameSynced = false;
   private syncing = false;
@@ -31,10 +28,12 @@ export class SegmentWriter {
    * Creates the file. Throws if it cannot be created. Its first sync also syncs its name. `gathered`: a buffer of
    * GATHERED_BYTES for the lines of one write.
    */
-  constructor(disk: Disk, folder: string, position: number, gathered: Buffer) {
-    this.disk = disk;
-    this.folder = folder;
-    this.gathered = gathered;
+  constructor(
+    private readonly disk: Disk,
+    private readonly folder: string,
+    position: number,
+    private readonly gathered: Buffer,
+  ) {
     this.path = freePath(disk, folder, position);
     this.fd = disk.create(this.path);
   }

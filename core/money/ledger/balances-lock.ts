@@ -44,16 +44,14 @@ interface Owner {
  * While Postgres is down the gateway goes on: no other gateway can take the row then.
  */
 export class BalancesLock {
-  private readonly options: BalancesLockOptions;
   private readonly machine: Machine;
   private readonly session: string;
   private readonly place: string;
   private readonly task: PeriodicTask;
   private lostTo: string | undefined;
 
-  constructor(options: BalancesLockOptions) {
+  constructor(private readonly options: BalancesLockOptions) {
     const { machine = systemMachine, host = hostname(), path, times = LIFETIMES } = options;
-    this.options = options;
     this.session = options.session;
     this.machine = machine;
     this.place = placeOf(host, process.pid, path);

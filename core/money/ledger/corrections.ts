@@ -116,13 +116,10 @@ interface Plan {
  * the movement: the other reads again what is left. Their sum never exceeds the cause.
  */
 export class Corrections {
-  private readonly wallets: Wallets;
-  private readonly database: Database;
-
-  constructor(wallets: Wallets, database: Database) {
-    this.wallets = wallets;
-    this.database = database;
-  }
+  constructor(
+    private readonly wallets: Wallets,
+    private readonly database: Database,
+  ) {}
 
   /**
    * Takes a top-up out of the wallet again: it was given to the wrong account, or paid back by the bank. Its bonuses go

@@ -7,11 +7,7 @@ const NOT_MEMBER = "TG002";
 
 /** The epochs of the hold store: see `hold_epochs` and `hold_members` in the migrations. */
 export class PostgresEpochs implements LedgerEpochs {
-  private readonly sql: Sql;
-
-  constructor(sql: Sql) {
-    this.sql = sql;
-  }
+  constructor(private readonly sql: Sql) {}
 
   async read(bucket: string): Promise<LedgerEpoch> {
     const [row] = await this.sql.query<{

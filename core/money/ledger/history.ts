@@ -27,12 +27,9 @@ interface CountRow {
 
 /** The commits of each writer, in `ledger_writers`: see `count_commit`. */
 export class PostgresHistory implements LedgerHistory {
-  private readonly sql: Sql;
   private readonly writer = new LedgerWriter(randomUUID);
 
-  constructor(sql: Sql) {
-    this.sql = sql;
-  }
+  constructor(private readonly sql: Sql) {}
 
   get confirmed(): LedgerProgress {
     return this.writer.confirmed;

@@ -20,16 +20,16 @@ type ProvenRows = Pick<ProofProgress, "provenThrough" | "last">;
  * do the same at the same time: they take turns.
  */
 export class LedgerProof {
-  private readonly sql: Sql;
-  private readonly machine: Machine;
   private readonly rows: number;
   /** The id of the last row that these pages will add up. */
   private bound: bigint | undefined;
   private heldUpBy: OpenTransaction | undefined;
 
-  constructor(sql: Sql, machine: Machine = systemMachine, rows = ROWS) {
-    this.sql = sql;
-    this.machine = machine;
+  constructor(
+    private readonly sql: Sql,
+    private readonly machine: Machine = systemMachine,
+    rows = ROWS,
+  ) {
     this.rows = rows;
   }
 

@@ -17,16 +17,13 @@ export interface CommitCount {
  * commits could get the counts of two that the ledger lost, whose late replies would then confirm what it lacks.
  */
 export class LedgerWriter {
-  private readonly uuid: () => string;
   private generation = 0;
   /** The counts that this generation has confirmed. */
   private counts = new Map<string, number>();
   /** Writers of this generation of which no commit runs. */
   private idle: string[] = [];
 
-  constructor(uuid: () => string) {
-    this.uuid = uuid;
-  }
+  constructor(private readonly uuid: () => string) {}
 
   get confirmed(): LedgerProgress {
     return { generation: this.generation, commits: new Map(this.counts) };

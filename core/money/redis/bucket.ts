@@ -64,12 +64,10 @@ interface BucketOptions {
  * operations on money in the bucket's epoch, or waits until they can run. Only `Membership` changes its state.
  */
 export class Bucket {
-  readonly keys: BucketKeys;
   /** The posts of this gateway, whichever epoch they were sent in. */
   readonly outbox = new Outbox();
   /** Why this gateway may take no hold, though its posts are taken; undefined if it may. */
   refusal: { readonly cause: string; readonly reason: string } | undefined;
-  private readonly options: BucketOptions;
   private script: Script;
   private currentEpoch = "";
   private currentProcess: string;
@@ -81,9 +79,10 @@ export class Bucket {
   private isOpen = false;
   private waiters: (() => void)[] = [];
 
-  constructor(keys: BucketKeys, options: BucketOptions) {
-    this.keys = keys;
-    this.options = options;
+  constructor(
+    readonly keys: BucketKeys,
+    private readonly options: BucketOptions,
+  ) {
     this.currentProcess = options.process;
     this.currentKeys = keys.under("", options.process);
     this.script = moneyScript(keys.base, "");

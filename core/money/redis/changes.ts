@@ -8,13 +8,10 @@ const CHANGE_ATTEMPTS = 3;
 
 /** Applies movements that are in the ledger to the wallets in Redis. */
 export class RedisChanges {
-  private readonly buckets: BucketMap;
-  private readonly ledger: Pick<LedgerLookup, "wallet">;
-
-  constructor(buckets: BucketMap, ledger: Pick<LedgerLookup, "wallet">) {
-    this.buckets = buckets;
-    this.ledger = ledger;
-  }
+  constructor(
+    private readonly buckets: BucketMap,
+    private readonly ledger: Pick<LedgerLookup, "wallet">,
+  ) {}
 
   /**
    * See `HoldStore.credit`. Call it as soon as the ledger was read. Waits for `kept`. If a new epoch begins in between, the

@@ -28,15 +28,13 @@ interface CommitsOptions {
  * back or parsed, and no two processes commit the same call.
  */
 export class Commits {
-  private readonly options: CommitsOptions;
   private readonly byName: ReadonlyMap<string, Bucket>;
   private next = 0;
   /** The pause of the committer. The next post ends it, and so does a stop. */
   private readonly pause: WakeableSleep;
   private stopped = false;
 
-  constructor(options: CommitsOptions) {
-    this.options = options;
+  constructor(private readonly options: CommitsOptions) {
     this.pause = new WakeableSleep(options.machine);
     this.byName = new Map(options.buckets.map((bucket) => [bucket.name, bucket]));
   }

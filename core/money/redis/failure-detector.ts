@@ -11,11 +11,8 @@ interface Seen {
  */
 export class FailureDetector {
   private readonly seen = new Map<string, Seen>();
-  private readonly leaseMs: number;
 
-  constructor(leaseMs: number) {
-    this.leaseMs = leaseMs;
-  }
+  constructor(private readonly leaseMs: number) {}
 
   /** Records a heartbeat ("" for none). Returns true if it has not changed for a lease. */
   isSilent(process: string, beat: string, nowMs: number): boolean {

@@ -35,16 +35,13 @@ interface OwnHold {
 
 /** Takes, extends and voids the holds of the calls that run in this process. */
 export class Holds {
-  private readonly options: HoldsOptions;
   private readonly own = new Map<string, OwnHold>();
   /** Audits that a bucket still needs, because the outcome of a hold or a void in it is unknown. */
   private readonly doubts = new Map<Bucket, number>();
   /** Count of rounds. */
   private readonly rounds = new Map<Bucket, number>();
 
-  constructor(options: HoldsOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: HoldsOptions) {}
 
   hold(request: HoldRequest): HoldResult | Promise<HoldResult> {
     const { callId, accountId, keyId, purses } = request;

@@ -20,11 +20,9 @@ interface IdleWalletsOptions {
  * id does it; two at once do no harm.
  */
 export class IdleWallets {
-  private readonly options: IdleWalletsOptions;
   private readonly dueMs = new Map<Bucket, number>();
 
-  constructor(options: IdleWalletsOptions) {
-    this.options = options;
+  constructor(private readonly options: IdleWalletsOptions) {
     const { memberships, machine } = options;
     // Spreads the first looks at the buckets over an hour: processes may restart every day.
     let place = 0;

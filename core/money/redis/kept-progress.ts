@@ -12,13 +12,10 @@ const SCRIPT = script(readLua("core/money/redis/lua/progress.lua"));
  * the wallets that rest on it too.
  */
 export class RedisKeptProgress implements KeptProgress {
-  private readonly client: RedisCommands;
-  private readonly buckets: readonly Pick<Bucket, "keys" | "state">[];
-
-  constructor(client: RedisCommands, buckets: readonly Pick<Bucket, "keys" | "state">[]) {
-    this.client = client;
-    this.buckets = buckets;
-  }
+  constructor(
+    private readonly client: RedisCommands,
+    private readonly buckets: readonly Pick<Bucket, "keys" | "state">[],
+  ) {}
 
   /** Rejects if no node replies. */
   async home(ledgerId: string): Promise<string> {

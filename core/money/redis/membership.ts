@@ -65,7 +65,6 @@ export class Membership {
   readonly bucket: Bucket;
   /** Outboxes of other gateways that this one has claimed, and so has to commit. */
   readonly claimed = new Set<string>();
-  private readonly options: MembershipOptions;
   private readonly detector: FailureDetector;
   private lastView: View | undefined;
   /**
@@ -91,8 +90,10 @@ export class Membership {
   /** Rounds that failed since the last that did not. */
   private failures = 0;
 
-  constructor(keys: BucketKeys, options: MembershipOptions) {
-    this.options = options;
+  constructor(
+    keys: BucketKeys,
+    private readonly options: MembershipOptions,
+  ) {
     const onTrouble = (error: unknown, epoch: string) => this.trouble(error, epoch);
     this.bucket = new Bucket(keys, { ...options, onTrouble });
     this.detector = new FailureDetector(options.times.leaseMs);

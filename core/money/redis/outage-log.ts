@@ -4,8 +4,6 @@ import { LIFETIMES } from "../lifetimes.ts";
 
 /** Logs outages once for all buckets: they mostly fail and recover together. */
 export class OutageLog {
-  private readonly log: Log;
-  private readonly nowMs: () => number;
   /** When it first asked Redis: a start migrates the ledger before, which can take minutes. */
   private askedMs: number | undefined = undefined;
   private readonly throttled: ThrottledLog;
@@ -13,9 +11,10 @@ export class OutageLog {
   private wasReached = false;
   private isLogged = false;
 
-  constructor(log: Log, nowMs: () => number) {
-    this.log = log;
-    this.nowMs = nowMs;
+  constructor(
+    private readonly log: Log,
+    private readonly nowMs: () => number,
+  ) {
     this.throttled = new ThrottledLog(log, { everyMs: LIFETIMES.outageLogMs, nowMs });
   }
 

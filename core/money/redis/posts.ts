@@ -63,12 +63,10 @@ function sendable(entry: StoredEntry): Sendable {
  * without a reply stays in memory, and ends with its epoch.
  */
 export class Posts {
-  private readonly options: PostsOptions;
   private readonly resender: Resender;
   private spool: Spool | undefined;
 
-  constructor(options: PostsOptions) {
-    this.options = options;
+  constructor(private readonly options: PostsOptions) {
     const { ledger, wallets, commits, holds } = options;
     this.resender = new Resender(ledger, {
       post: (bucket, entry) => this.send(bucket, sendable(entry), entry.text, asReply),

@@ -50,16 +50,14 @@ interface ResendActions {
  * charged twice.
  */
 export class Resender {
-  private readonly ledger: LedgerLookup;
-  private readonly actions: ResendActions;
   private readonly running = new Set<Bucket>();
   /** Posts that a full Redis neither had nor took. They wait until it has room. */
   private readonly refused = new WeakSet<UnsentPost>();
 
-  constructor(ledger: LedgerLookup, actions: ResendActions) {
-    this.ledger = ledger;
-    this.actions = actions;
-  }
+  constructor(
+    private readonly ledger: LedgerLookup,
+    private readonly actions: ResendActions,
+  ) {}
 
   /**
    * Sends the posts of a bucket, oldest first, until Redis fails. While the ledger is silent, sends those that need no

@@ -11,16 +11,16 @@ import type { BucketMap } from "./bucket-map.ts";
  * does not try again.
  */
 export class Revocations {
-  private readonly client: RedisCommands;
-  private readonly buckets: BucketMap;
   /** Keys revoked through this process. They are written again after a wipe of Redis. */
   private readonly own = new Map<Bucket, RevokedKeys>();
   /** Buckets in which some of `own` may be missing. */
   private readonly behind = new Set<Bucket>();
 
-  constructor(client: RedisCommands, buckets: BucketMap, machine: Machine) {
-    this.client = client;
-    this.buckets = buckets;
+  constructor(
+    private readonly client: RedisCommands,
+    private readonly buckets: BucketMap,
+    machine: Machine,
+  ) {
     for (const bucket of buckets.all) this.own.set(bucket, new RevokedKeys(machine));
   }
 

@@ -40,8 +40,6 @@ interface QueuedPost {
 export class Spool {
   /** Posts that earlier processes left, oldest first within each journal. */
   readonly recovered: readonly Spooled[];
-  private readonly own: JournalOfPosts;
-  private readonly others: readonly JournalOfPosts[];
 
   static async open(options: SpoolOptions): Promise<Spool> {
     const { disk } = options.machine ?? systemMachine;
@@ -60,9 +58,10 @@ export class Spool {
     return new Spool(own, others);
   }
 
-  private constructor(own: JournalOfPosts, others: readonly JournalOfPosts[]) {
-    this.own = own;
-    this.others = others;
+  private constructor(
+    private readonly own: JournalOfPosts,
+    private readonly others: readonly JournalOfPosts[],
+  ) {
     this.recovered = [own, ...others].flatMap((journal) => journal.recovered);
   }
 
@@ -87,12 +86,10 @@ export class Spool {
 }
 
 class JournalOfPosts {
-  readonly journal: Journal;
   readonly recovered: Spooled[] = [];
   private queue: QueuedPost[] = [];
 
-  constructor(journal: Journal) {
-    this.journal = journal;
+  constructor(readonly journal: Journal) {
     for (const { position, payload } of journal.recovered) {
       this.recovered.push(this.spooled(decodeEntry(String(position), payload), position));
     }

@@ -17,14 +17,12 @@ const VERSION = /^(.*):v$/s;
 
 /** Loads, closes and reads the wallets and purses in Redis. */
 export class RedisWallets {
-  private readonly client: RedisCommands;
-  private readonly buckets: BucketMap;
   private readonly loading = new Map<string, Promise<boolean>>();
 
-  constructor(client: RedisCommands, buckets: BucketMap) {
-    this.client = client;
-    this.buckets = buckets;
-  }
+  constructor(
+    private readonly client: RedisCommands,
+    private readonly buckets: BucketMap,
+  ) {}
 
   /** See `HoldStore.load`. Concurrent loads of one wallet run as one. */
   load(

@@ -100,13 +100,11 @@ class Walk {
   uses: Use[] | undefined = undefined;
   private oddAddresses = 0;
   private body: JsonObject | undefined = undefined;
-  private readonly protocol: Protocol;
-  private readonly privateAddresses: boolean;
 
-  constructor(protocol: Protocol, privateAddresses: boolean) {
-    this.protocol = protocol;
-    this.privateAddresses = privateAddresses;
-  }
+  constructor(
+    private readonly protocol: Protocol,
+    private readonly privateAddresses: boolean,
+  ) {}
 
   private add(row: Row, path: string, name: string, more: Partial<Use> = {}): void {
     this.uses ??= [];

@@ -19,13 +19,10 @@ const RECORD = `id as "keyId", account_id as "accountId", sealed, sealed_by as "
 
 /** Stores second factors, and the hashes of recovery codes. */
 export class SecondFactors {
-  private readonly database: Services["database"];
-  private readonly clock: Services["clock"];
-
-  constructor(database: Services["database"], clock: Services["clock"]) {
-    this.database = database;
-    this.clock = clock;
-  }
+  constructor(
+    private readonly database: Services["database"],
+    private readonly clock: Services["clock"],
+  ) {}
 
   /** Returns the second factor that sign-in asks for; undefined if the account has none. */
   async ofAccount(accountId: string): Promise<SecondFactor | undefined> {

@@ -6,13 +6,13 @@ const TIMEOUT_MS = 600_000;
 
 /** The admin API of a running gateway. */
 export class Client {
-  private readonly base: string;
-  private readonly token: string;
   private readonly prefix: string;
 
-  constructor(base: string, token: string, prefix = "/admin/v1") {
-    this.base = base;
-    this.token = token;
+  constructor(
+    private readonly base: string,
+    private readonly token: string,
+    prefix = "/admin/v1",
+  ) {
     this.prefix = prefix;
   }
 

@@ -34,15 +34,12 @@ const NUMBER = /^-?\d+(?:\.\d+)?$/;
  * ids, then texts are cut, then columns are left out. Its last lines say so, and name the zone.
  */
 export class Sheet {
-  private readonly width: number;
   private readonly leftOut = new Set<string>();
   private isCut = false;
   private hasTimes = false;
 
   /** `width`: Infinity shows everything. */
-  constructor(width: number) {
-    this.width = width;
-  }
+  constructor(private readonly width: number) {}
 
   /** Yields the lines of a list or of one value, and the notes below. */
   async *linesOf(output: AsyncIterable<unknown> | unknown): AsyncGenerator<string> {

@@ -1,15 +1,13 @@
 /** A refusal of the API with its machine-readable code. Status 0: the gateway is unreachable. */
 export class ApiError extends Error {
-  readonly status: number;
-  readonly code: string | null;
-  readonly retryAfterS: number | null;
-
-  constructor(status: number, code: string | null, message: string, retryAfterS: number | null) {
+  constructor(
+    readonly status: number,
+    readonly code: string | null,
+    message: string,
+    readonly retryAfterS: number | null,
+  ) {
     super(message);
     this.name = "ApiError";
-    this.status = status;
-    this.code = code;
-    this.retryAfterS = retryAfterS;
   }
 }
 

@@ -11,8 +11,6 @@ import type { Notes } from "../notes.ts";
  * the order of fields and entries stays too.
  */
 export class Draft {
-  readonly profile: Profile;
-  readonly notes: Notes;
   /** True if the client speaks another protocol than the model. */
   readonly isTranslated: boolean;
   private current: JsonObject;
@@ -23,8 +21,8 @@ export class Draft {
 
   constructor(
     body: JsonObject,
-    profile: Profile,
-    notes: Notes,
+    readonly profile: Profile,
+    readonly notes: Notes,
     names: Readonly<Record<string, string>> | undefined,
     source?: RequestBody,
   ) {
@@ -32,8 +30,6 @@ export class Draft {
     this.isTranslated = names !== undefined;
     this.original = body;
     this.current = body;
-    this.profile = profile;
-    this.notes = notes;
     this.names = names ?? {};
   }
 

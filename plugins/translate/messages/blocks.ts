@@ -40,9 +40,6 @@ export class BlockWriter {
   isCallCut = false;
   /** True if the queue grew beyond `WAITING_CHARS_MAX`. */
   overfull = false;
-  private readonly write: (event: MessagesEvent) => void;
-  private readonly context: BlockContext;
-  private readonly random: RandomText;
   private open: Open = "none";
   private index = -1;
   private signature = "";
@@ -58,11 +55,11 @@ export class BlockWriter {
   private blanks: string[] = [];
   private afterCall = false;
 
-  constructor(write: (event: MessagesEvent) => void, context: BlockContext, random: RandomText) {
-    this.write = write;
-    this.context = context;
-    this.random = random;
-  }
+  constructor(
+    private readonly write: (event: MessagesEvent) => void,
+    private readonly context: BlockContext,
+    private readonly random: RandomText,
+  ) {}
 
   /** True if a block was written. */
   get hasContent(): boolean {

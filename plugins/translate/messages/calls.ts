@@ -2,9 +2,6 @@ import { ObjectScanner } from "../arguments.ts";
 
 /** A tool call of a Chat stream that is still arriving. */
 export class StreamedCall {
-  readonly index: number | undefined;
-  /** The upstream's own id, empty until it is known. */
-  id: string;
   /** The name; empty until it is known. */
   name = "";
   /** State of its block: not started, in the queue, being written, or written. */
@@ -16,10 +13,11 @@ export class StreamedCall {
   /** The maker's state that belongs to the call; empty if it has none. */
   signature = "";
 
-  constructor(index: number | undefined, id: string) {
-    this.index = index;
-    this.id = id;
-  }
+  constructor(
+    readonly index: number | undefined,
+    /** The upstream's own id, empty until it is known. */
+    public id: string,
+  ) {}
 
   /**
    * True if the block can start. It needs a name; a missing id is made up once arguments arrive.

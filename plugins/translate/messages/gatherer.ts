@@ -13,17 +13,15 @@ export interface EventReader {
 
 /** Gathers the events to a whole reply, for a client that asked for no stream. */
 export class Gatherer implements EventReader {
-  private readonly client: ClientStream;
-  private readonly last: ClientWay | undefined;
   private answer: Record<string, unknown> = {};
   private readonly content: Record<string, unknown>[] = [];
   /** Pieces of the block that is open, by the field that they make. */
   private pieces: Record<string, string> = {};
 
-  constructor(client: ClientStream, last: ClientWay | undefined) {
-    this.client = client;
-    this.last = last;
-  }
+  constructor(
+    private readonly client: ClientStream,
+    private readonly last: ClientWay | undefined,
+  ) {}
 
   take(event: JsonObject): void {
     switch (event["type"]) {

@@ -9,12 +9,9 @@ interface CallFields {
 
 /** The calls of a Messages conversation that have no result yet. Notes what Messages does not allow. */
 export class OpenCalls {
-  private readonly notes: Notes;
   private readonly ids = new Set<string>();
 
-  constructor(notes: Notes) {
-    this.notes = notes;
-  }
+  constructor(private readonly notes: Notes) {}
 
   get size(): number {
     return this.ids.size;

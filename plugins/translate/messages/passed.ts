@@ -9,13 +9,10 @@ export const MESSAGES: WayBack = {
 };
 
 class PassedMessages implements StreamTranslator {
-  private readonly client: ClientStream;
   private started = false;
   private over = false;
 
-  constructor(client: ClientStream) {
-    this.client = client;
-  }
+  constructor(private readonly client: ClientStream) {}
 
   event({ data }: UpstreamEvent): void {
     if (this.over || data === "" || data.startsWith("[DONE]")) return;

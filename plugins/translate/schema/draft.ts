@@ -7,11 +7,8 @@ const LOST_CHARS_MAX = 1_000;
 export class SchemaDraft {
   private made: Record<string, unknown> | undefined = undefined;
   private notes: string[] | undefined = undefined;
-  private readonly given: JsonObject;
 
-  constructor(given: JsonObject) {
-    this.given = given;
-  }
+  constructor(private readonly given: JsonObject) {}
 
   get schema(): JsonObject {
     return this.made ?? this.given;

@@ -40,15 +40,15 @@ class Writing {
   unsaid: string | undefined = undefined;
   optionalProperties = 0;
   unions = 0;
-  private readonly grammar: Grammar;
   private readonly references: SchemaReferences;
-  private readonly isTool: boolean;
   private schemas = 0;
 
-  constructor(given: JsonObject, grammar: Grammar, isTool: boolean) {
-    this.grammar = grammar;
+  constructor(
+    given: JsonObject,
+    private readonly grammar: Grammar,
+    private readonly isTool: boolean,
+  ) {
     this.references = new SchemaReferences(given);
-    this.isTool = isTool;
   }
 
   /** `path` of the schema, for people: `properties.a.items`. */

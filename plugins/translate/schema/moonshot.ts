@@ -53,11 +53,9 @@ type Losses = Map<string, unknown>;
 class Rewriting {
   readonly lost = new Set<string>();
   private readonly references: SchemaReferences;
-  private readonly given: JsonObject;
   private count = 0;
 
-  constructor(given: JsonObject) {
-    this.given = given;
+  constructor(private readonly given: JsonObject) {
     this.references = new SchemaReferences(given);
   }
 

@@ -38,7 +38,6 @@ export function isPythonPattern(pattern: string): boolean {
 
 /** Reads a pattern once, from left to right. At a fault it jumps to the end, so that only the end checks for one. */
 class Pattern {
-  private readonly text: string;
   private at = 0;
   private isFaulty = false;
   private depth = 0;
@@ -47,9 +46,7 @@ class Pattern {
   private readonly groups: boolean[] = [];
   private readonly names = new Map<string, number>();
 
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(private readonly text: string) {}
 
   isValid(): boolean {
     this.match(GLOBAL_FLAGS);

@@ -13,7 +13,6 @@ type ReferenceFault = "circle" | "nowhere";
  * `#/properties/a/items`, names with a slash. Each gets a plain name under `#/$defs`.
  */
 export class SchemaReferences {
-  private readonly root: JsonObject;
   /** Names by the pointer of the target. */
   private readonly names = new Map<string, string>();
   private readonly targets = new Map<string, JsonObject>();
@@ -26,9 +25,7 @@ export class SchemaReferences {
   joinedAround = 0;
   private inlinedCharacters = 0;
 
-  constructor(root: JsonObject) {
-    this.root = root;
-  }
+  constructor(private readonly root: JsonObject) {}
 
   /** Returns the new form of a reference; undefined for one that leads nowhere in the schema. */
   nameOf($ref: string): string | undefined {

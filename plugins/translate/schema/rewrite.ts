@@ -70,13 +70,14 @@ export function rewriteParameters(given: JsonObject, dialect: SchemaDialect): Re
 
 class Rewriting {
   readonly lost = new Set<string>();
-  private readonly dialect: SchemaDialect;
   private readonly references: SchemaReferences;
   private losses = 0;
   private isDefinition = false;
 
-  constructor(dialect: SchemaDialect, root: JsonObject) {
-    this.dialect = dialect;
+  constructor(
+    private readonly dialect: SchemaDialect,
+    root: JsonObject,
+  ) {
     this.references = new SchemaReferences(root);
   }
 

@@ -23,21 +23,14 @@ const STATE = /"encrypted_content"\s*:\s*"(?!")/g;
 
 /** Marks the encrypted state in a reply of Responses with the organisation that alone can read it. */
 export class MarkingSink implements Sink {
-  private readonly call: Call;
-  private readonly client: Sink;
-  private readonly organisationOf: (route: Call["route"]) => string | undefined;
   private mark: string | undefined = undefined;
   private readonly parts: Uint8Array[] = [];
 
   constructor(
-    call: Call,
-    client: Sink,
-    organisationOf: (route: Call["route"]) => string | undefined,
-  ) {
-    this.call = call;
-    this.client = client;
-    this.organisationOf = organisationOf;
-  }
+    private readonly call: Call,
+    private readonly client: Sink,
+    private readonly organisationOf: (route: Call["route"]) => string | undefined,
+  ) {}
 
   head(status: number, headers: readonly string[]): void {
     const organisation = this.organisationOf(this.call.route);

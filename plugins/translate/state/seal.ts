@@ -11,12 +11,10 @@ const STATE_CHARS_MAX = 1_048_576;
  * a stranger reaches a provider as its own state. The gateway stores nothing.
  */
 export class StateSeal {
-  /** Derived from the secret, for a seal in a thread. */
-  readonly key: Uint8Array;
-
-  constructor(key: Uint8Array) {
-    this.key = key;
-  }
+  constructor(
+    /** Derived from the secret, for a seal in a thread. */
+    readonly key: Uint8Array,
+  ) {}
 
   static of(secret: string): StateSeal {
     return new StateSeal(createHash("sha256").update(`state of replies\n${secret}`).digest());

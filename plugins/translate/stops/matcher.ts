@@ -1,13 +1,10 @@
 /** Finds the stop sequence that ends first in a text that arrives in pieces. */
 export class StopMatcher {
   matched: string | undefined = undefined;
-  private readonly stops: readonly string[];
   /** Text that may be the beginning of a stop sequence. */
   private held = "";
 
-  constructor(stops: readonly string[]) {
-    this.stops = stops;
-  }
+  constructor(private readonly stops: readonly string[]) {}
 
   /** Returns the text that is surely before any stop sequence. */
   push(piece: string): string {

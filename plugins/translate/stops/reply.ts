@@ -17,19 +17,16 @@ import type { GatewayStops } from "./request.ts";
 
 /** Cuts a reply of Messages in events: text beyond a stop sequence, and all blocks after it. */
 class EventCutter {
-  private readonly stops: readonly string[];
-  private readonly pass: (event: JsonObject) => void;
-  private readonly client: ClientStream;
   /** Set while a block of text is open. */
   private matcher: StopMatcher | undefined = undefined;
   private matched: string | undefined = undefined;
   private over = false;
 
-  constructor(stops: readonly string[], pass: (event: JsonObject) => void, client: ClientStream) {
-    this.stops = stops;
-    this.pass = pass;
-    this.client = client;
-  }
+  constructor(
+    private readonly stops: readonly string[],
+    private readonly pass: (event: JsonObject) => void,
+    private readonly client: ClientStream,
+  ) {}
 
   readonly take = (event: JsonObject): void => {
     if (this.over) return;
@@ -169,11 +166,7 @@ export function readerOf(last: ClientWay, client: ClientStream): EventReader {
 
 /** Writes the events for a client of Messages. */
 class Writer implements EventReader {
-  private readonly client: ClientStream;
-
-  constructor(client: ClientStream) {
-    this.client = client;
-  }
+  constructor(private readonly client: ClientStream) {}
 
   take(event: JsonObject): void {
     const type = String(event["type"]);

@@ -39,15 +39,13 @@ export function sealedSummary(
 
 /** Gathers the text of a stream of Messages, and passes it on as one block at its end. */
 class Summary implements EventReader {
-  private readonly reader: EventReader;
-  private readonly summaries: SummarySeal;
   private texts: string[] = [];
   private isInText = false;
 
-  constructor(reader: EventReader, summaries: SummarySeal) {
-    this.reader = reader;
-    this.summaries = summaries;
-  }
+  constructor(
+    private readonly reader: EventReader,
+    private readonly summaries: SummarySeal,
+  ) {}
 
   take(event: JsonObject): void {
     const { reader, texts } = this;

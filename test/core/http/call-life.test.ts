@@ -21,19 +21,16 @@ type Moment = (typeof MOMENTS)[number];
 
 /** One call, and the events that its plugin saw. */
 class Run {
-  readonly stage: Stage;
-  readonly way: Way;
-  readonly moment: Moment;
   readonly seen: string[] = [];
   /** Verdicts not yet given. */
   pending = 0;
   client: RawClient | undefined = undefined;
 
-  constructor(stage: Stage, way: Way, moment: Moment) {
-    this.stage = stage;
-    this.way = way;
-    this.moment = moment;
-  }
+  constructor(
+    readonly stage: Stage,
+    readonly way: Way,
+    readonly moment: Moment,
+  ) {}
 
   count(what: string): number {
     return this.seen.filter((entry) => entry === what).length;

@@ -3,16 +3,13 @@ import { type KeptReply, UnreadReplies } from "../../../core/http/unread-replies
 import { recordedLog } from "../../support/log.ts";
 
 class Reply implements KeptReply {
-  readonly name: string;
-  readonly accountId: string;
-  readonly cuts: string[];
   keptBytes = 0;
 
-  constructor(name: string, accountId: string, cuts: string[]) {
-    this.name = name;
-    this.accountId = accountId;
-    this.cuts = cuts;
-  }
+  constructor(
+    readonly name: string,
+    readonly accountId: string,
+    readonly cuts: string[],
+  ) {}
 
   cut(): void {
     this.cuts.push(this.name);

@@ -55,16 +55,15 @@ export function histories(t: Test, create: Create): void {
 }
 
 class History {
-  subject: HoldStoreUnderTest;
-  private readonly ledger: MemoryLedger;
   private readonly charged = new Map<string, number>();
   private readonly credited = new Map<string, bigint>();
   private generation = 0;
   private references = 0;
 
-  constructor(subject: HoldStoreUnderTest, ledger: MemoryLedger) {
-    this.subject = subject;
-    this.ledger = ledger;
+  constructor(
+    public subject: HoldStoreUnderTest,
+    private readonly ledger: MemoryLedger,
+  ) {
     for (const accountId of ACCOUNTS) this.ledger.addAccount(accountId);
   }
 

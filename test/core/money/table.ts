@@ -11,17 +11,15 @@ const NOT_YET_MS = 20;
 
 /** Runs the lines of a table against a store and a ledger in memory, and records the results. */
 export class Table {
-  private subject: HoldStoreUnderTest;
-  private readonly ledger: MemoryLedger;
-
   static async begin(create: Create): Promise<Table> {
     const ledger = new MemoryLedger();
     return new Table(await create(ledger), ledger);
   }
 
-  private constructor(subject: HoldStoreUnderTest, ledger: MemoryLedger) {
-    this.subject = subject;
-    this.ledger = ledger;
+  private constructor(
+    private subject: HoldStoreUnderTest,
+    private readonly ledger: MemoryLedger,
+  ) {
     this.ledger.addAccount("A");
   }
 

@@ -29,13 +29,10 @@ export interface Result {
  * others. Only for a process that has its own namespaces of mounts and network.
  */
 export class Machine {
-  private readonly folder: string;
-  private readonly path: string;
-
-  private constructor(folder: string, path: string) {
-    this.folder = folder;
-    this.path = path;
-  }
+  private constructor(
+    private readonly folder: string,
+    private readonly path: string,
+  ) {}
 
   static async make(): Promise<Machine> {
     const postgres = await installedPostgres();

@@ -47,12 +47,9 @@ const LEVELS_MAX = 6;
 /** Makes samples of all optional fields inside of a declared type, one field at a time. Each type is sampled once. */
 export class NestedFields {
   readonly samples: NestedSample[] = [];
-  private readonly declarations: Declarations;
   private readonly seen = new Set<string>();
 
-  constructor(declarations: Declarations) {
-    this.declarations = declarations;
-  }
+  constructor(private readonly declarations: Declarations) {}
 
   /** `place` puts a value of the type into a request. */
   inside(type: string, scope: string, place: (value: unknown) => JsonObject): void {

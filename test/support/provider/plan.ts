@@ -12,8 +12,6 @@ const keptBytesMax = 65_536;
  * 16 tokens costs more than sending it.
  */
 export class Plan {
-  readonly protocol: Protocol;
-  readonly answer: Answer;
   readonly streamed: boolean;
   /**
    * True if the directive has no delays or faults, so that the whole body can be sent immediately.
@@ -25,9 +23,10 @@ export class Plan {
   #sound: Script | undefined;
   #faulty: Script | undefined;
 
-  constructor(protocol: Protocol, answer: Answer) {
-    this.protocol = protocol;
-    this.answer = answer;
+  constructor(
+    readonly protocol: Protocol,
+    readonly answer: Answer,
+  ) {
     this.streamed = answer.ask.stream || protocol.alwaysStreams || givesEvents(answer.directive);
     this.plain = !this.streamed && !specialFields.some((field) => field in answer.directive);
     const type = this.streamed ? protocol.streamType(answer) : "application/json";

@@ -31,16 +31,14 @@ interface ClientOptions extends Line {
  */
 export class SimulatedRedisClient extends SimulatedCommands {
   override readonly isCluster = false;
-  private readonly options: ClientOptions;
   private readonly silence: Silence;
   private connection: Connection | undefined;
   private onReady: () => void = () => {};
   private failures = 0;
   private isStopped = false;
 
-  constructor(options: ClientOptions) {
+  constructor(private readonly options: ClientOptions) {
     super();
-    this.options = options;
     this.silence = new Silence(options.process, () => this.connection);
   }
 

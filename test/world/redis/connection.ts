@@ -13,25 +13,17 @@ export const CLOSED = "Connection is closed.";
 
 /** A command whose reply is due. */
 export class Waiting {
-  readonly name: string;
-  readonly args: readonly string[];
-  readonly resolve: (reply: RedisReply) => void;
-  readonly reject: (error: Error) => void;
   /** True if `ASKING` is sent before it: see `ClusterNode`. */
   readonly isAsking: boolean;
   isOver = false;
 
   constructor(
-    name: string,
-    args: readonly string[],
-    resolve: (reply: RedisReply) => void,
-    reject: (error: Error) => void,
+    readonly name: string,
+    readonly args: readonly string[],
+    readonly resolve: (reply: RedisReply) => void,
+    readonly reject: (error: Error) => void,
     isAsking = false,
   ) {
-    this.name = name;
-    this.args = args;
-    this.resolve = resolve;
-    this.reject = reject;
     this.isAsking = isAsking;
   }
 
@@ -70,8 +62,6 @@ export function connect(line: Line, { onOpen, onFailed, onClosed }: Handlers): v
 export class Connection {
   readonly waiting: Waiting[] = [];
   silentTicks = 0;
-  private readonly line: Line;
-  private readonly onClosed: Handlers["onClosed"];
   /** False once the server has closed it: it reads no more commands. */
   private isOpen = true;
   /** True once the client has closed it, or noticed that the server did. */
@@ -81,9 +71,10 @@ export class Connection {
   private sentUntilMs = 0;
   private repliedUntilMs = 0;
 
-  constructor(line: Line, onClosed: Handlers["onClosed"]) {
-    this.line = line;
-    this.onClosed = onClosed;
+  constructor(
+    private readonly line: Line,
+    private readonly onClosed: Handlers["onClosed"],
+  ) {
     const { server, process } = line;
     const forget = server.accept(() => {
       forget();
@@ -151,14 +142,12 @@ export class Connection {
 
 /** Closes a connection with outstanding replies and no data. `current`: the connection of the client at a tick. */
 export class Silence {
-  private readonly process: SimulatedProcess;
-  private readonly current: () => Connection | undefined;
   private isTicking = false;
 
-  constructor(process: SimulatedProcess, current: () => Connection | undefined) {
-    this.process = process;
-    this.current = current;
-  }
+  constructor(
+    private readonly process: SimulatedProcess,
+    private readonly current: () => Connection | undefined,
+  ) {}
 
   watch(connection: Connection): void {
     if (this.isTicking) return;

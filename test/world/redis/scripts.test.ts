@@ -118,13 +118,12 @@ function simulatedRun(lua: LuaScripts): Run {
 class Side {
   private readonly places: string[] = [];
   private readonly ids: string[] = [];
-  private readonly execute: Run;
   private readonly money: Script;
-  private readonly server: string;
 
-  private constructor(execute: Run, server: string) {
-    this.execute = execute;
-    this.server = server;
+  private constructor(
+    private readonly execute: Run,
+    private readonly server: string,
+  ) {
     this.money = moneyScript("b00", server);
   }
 
@@ -160,7 +159,6 @@ function failed(error: unknown): string {
 
 /** Plans random operations: three processes use one bucket, with two accounts and two purses. */
 class Plan {
-  private readonly random: Random;
   private readonly keys = new BucketKeys("t", 0);
   private epoch = "1-e";
   private counter = 1;
@@ -169,9 +167,7 @@ class Plan {
   private credited = 0;
   private readonly outboxes: string[] = [];
 
-  constructor(random: Random) {
-    this.random = random;
-  }
+  constructor(private readonly random: Random) {}
 
   /** Learns the epoch, and the outbox of a new post, from a reply. */
   hear(reply: string): void {

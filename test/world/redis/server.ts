@@ -27,7 +27,6 @@ interface ServerProcess {
 /** One Redis: its primary, and perhaps a replica. It outlives its processes: `start` begins a new one. */
 export class RedisServer {
   data = new RedisData();
-  private readonly options: ServerOptions;
   private running: ServerProcess;
   private standby: ServerProcess | undefined;
   private readonly closers = new Set<() => void>();
@@ -43,8 +42,7 @@ export class RedisServer {
   clockErrorMs = 0;
   private promotions = 0;
 
-  constructor(options: ServerOptions) {
-    this.options = options;
+  constructor(private readonly options: ServerOptions) {
     this.running = this.newProcess();
   }
 

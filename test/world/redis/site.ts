@@ -36,14 +36,12 @@ export class RedisSite {
   /** Undefined if it is one server. */
   readonly cluster: Cluster | undefined;
   private readonly single: RedisServer;
-  private readonly options: SiteOptions;
   private readonly snapshots = new Map<RedisServer, RedisData[]>();
   /** Outboxes that no gateway can find: what named them is lost. */
   private readonly nameless = new Set<string>();
 
-  constructor(options: SiteOptions) {
+  constructor(private readonly options: SiteOptions) {
     const { scheduler, random, lua, buckets, onBelowZero } = options;
-    this.options = options;
     const server = {
       scheduler,
       random,

@@ -26,16 +26,13 @@ export class History {
   hasConversation = false;
   /** True if a message has thinking with a signature, which the upstream can verify. */
   hasSignedThinking = false;
-  private readonly scope: Scope;
   private readonly ids = new HistoryToolIds();
   /** Upstream ids of the calls without a result, by the client's id. */
   private readonly open = new Map<string, string>();
   /** Client id of the legacy function call that has no function message yet. */
   private legacy: string | undefined = undefined;
 
-  constructor(scope: Scope) {
-    this.scope = scope;
-  }
+  constructor(private readonly scope: Scope) {}
 
   add(item: unknown, at: number): void {
     const path = `messages[${at}]`;

@@ -41,9 +41,6 @@ import {
 
 /** Translates the stream of a Chat Completions upstream for a Messages client. */
 export class ChatToMessagesStream implements StreamTranslator {
-  private readonly context: MessagesContext;
-  private readonly client: ClientStream;
-  private readonly random: RandomText;
   private readonly blocks: BlockWriter;
   private readonly calls = new StreamedCalls();
   private started = false;
@@ -53,11 +50,12 @@ export class ChatToMessagesStream implements StreamTranslator {
   private refusal = "";
   private readonly usage = new Usage();
 
-  constructor(context: MessagesContext, client: ClientStream, random: RandomText = randomText) {
-    this.context = context;
+  constructor(
+    private readonly context: MessagesContext,
+    private readonly client: ClientStream,
+    private readonly random: RandomText = randomText,
+  ) {
     this.usage.cachedBeside = context.cachedBeside;
-    this.client = client;
-    this.random = random;
     this.blocks = new BlockWriter((event) => this.write(event, "event"), context, random);
   }
 

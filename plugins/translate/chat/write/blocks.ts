@@ -11,19 +11,16 @@ type Kind = "text" | "refusal" | "thinking" | "call" | "custom" | "format" | "hi
 
 /** An open block. Keeps only text that the client must get in one piece. */
 class Block {
-  readonly kind: Kind;
-  /** Index of a call among the calls of the reply, -1 for other blocks. */
-  readonly call: number;
-  readonly input: unknown;
   signature = "";
   hasArguments = false;
   kept: string[] = [];
 
-  constructor(kind: Kind, call: number, input: unknown) {
-    this.kind = kind;
-    this.call = call;
-    this.input = input;
-  }
+  constructor(
+    readonly kind: Kind,
+    /** Index of a call among the calls of the reply, -1 for other blocks. */
+    readonly call: number,
+    readonly input: unknown,
+  ) {}
 }
 
 /** Converts the blocks of a Messages stream to deltas. The index alone identifies a block. */
@@ -34,15 +31,13 @@ export class BlockReader {
   refused = false;
   /** True if the open blocks keep more than `WAITING_CHARS_MAX`. */
   overfull = false;
-  private readonly context: ChatContext;
-  private readonly write: (delta: ChatDelta) => void;
   private readonly open = new Map<unknown, Block>();
   private keptChars = 0;
 
-  constructor(context: ChatContext, write: (delta: ChatDelta) => void) {
-    this.context = context;
-    this.write = write;
-  }
+  constructor(
+    private readonly context: ChatContext,
+    private readonly write: (delta: ChatDelta) => void,
+  ) {}
 
   start(index: unknown, content: JsonObject): void {
     this.stop(index);

@@ -7,14 +7,17 @@ import type { ChatDelta, ChatError, ChatUsage, FinishReason } from "../../types.
 export class ChunkWriter {
   private readonly head: string;
   private readonly tail: string;
-  private readonly includeUsage: boolean;
 
-  constructor(id: string, created: number, model: string, includeUsage: boolean) {
+  constructor(
+    id: string,
+    created: number,
+    model: string,
+    private readonly includeUsage: boolean,
+  ) {
     const head = { id, object: "chat.completion.chunk", created, model };
     this.head = `${JSON.stringify(head).slice(0, -1)},"choices":[`;
     // A client that asked for usage gets the field in every chunk, null in all but the last.
     this.tail = includeUsage ? `],"usage":null}` : "]}";
-    this.includeUsage = includeUsage;
   }
 
   delta(delta: ChatDelta): string {

@@ -28,9 +28,6 @@ import { ChunkWriter, DONE, errorChunk } from "./chunks.ts";
 
 /** Translates the stream of a Messages upstream for a Chat client. */
 export class MessagesToChatStream implements StreamTranslator {
-  private readonly context: ChatContext;
-  private readonly client: ClientStream;
-  private readonly random: RandomText;
   private readonly created: number;
   private readonly blocks: BlockReader;
   private readonly usage = new Usage();
@@ -42,14 +39,11 @@ export class MessagesToChatStream implements StreamTranslator {
 
   /** `nowMs`: creation time of the reply in milliseconds since the Unix epoch. */
   constructor(
-    context: ChatContext,
-    client: ClientStream,
+    private readonly context: ChatContext,
+    private readonly client: ClientStream,
     nowMs: number,
-    random: RandomText = randomText,
+    private readonly random: RandomText = randomText,
   ) {
-    this.context = context;
-    this.client = client;
-    this.random = random;
     this.created = Math.floor(nowMs / 1000);
     this.blocks = new BlockReader(context, (delta) => this.write(legacyDelta(delta, context)));
   }

@@ -19,15 +19,13 @@ export class Turns {
   readonly messages: ChatMessage[] = [];
   /** System texts that move to the start of the conversation. */
   readonly hoisted: ChatText[] = [];
-  private readonly scope: Scope;
   /** Ids of the calls of the last assistant turn that have no result yet. */
   private readonly open: OpenCalls;
   private results: ChatMessage[] = [];
   private rest: ChatMessage[] = [];
   private between = false;
 
-  constructor(scope: Scope) {
-    this.scope = scope;
+  constructor(private readonly scope: Scope) {
     this.open = new OpenCalls(scope.notes);
   }
 

@@ -24,16 +24,14 @@ export class Items {
   /** System texts before the first turn. */
   readonly system: MessagesText[] = [];
   private readonly turns: MessagesTurn[] = [];
-  private readonly scope: Scope;
-  private readonly tools: ClientTools;
   private readonly ids = new HistoryToolIds();
   /** Calls without a result, by the client's id. */
   private readonly open = new Map<string, string>();
 
-  constructor(scope: Scope, tools: ClientTools) {
-    this.scope = scope;
-    this.tools = tools;
-  }
+  constructor(
+    private readonly scope: Scope,
+    private readonly tools: ClientTools,
+  ) {}
 
   add(given: unknown, path: string): void {
     const { notes } = this.scope;

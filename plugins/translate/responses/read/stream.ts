@@ -31,9 +31,6 @@ import { finishReasonOf, thinkingOf } from "./reply.ts";
 
 /** Translates the stream of a Responses upstream for a Messages client. */
 export class ResponsesToMessagesStream implements StreamTranslator {
-  private readonly context: MessagesContext;
-  private readonly client: ClientStream;
-  private readonly random: RandomText;
   private readonly blocks: BlockWriter;
   private readonly calls = new StreamedCalls();
   private readonly usage = new Usage();
@@ -48,11 +45,12 @@ export class ResponsesToMessagesStream implements StreamTranslator {
   /** Place of the item that is open, for servers that do not repeat it. */
   private place: unknown = undefined;
 
-  constructor(context: MessagesContext, client: ClientStream, random: RandomText = randomText) {
-    this.context = context;
+  constructor(
+    private readonly context: MessagesContext,
+    private readonly client: ClientStream,
+    private readonly random: RandomText = randomText,
+  ) {
     this.usage.cachedBeside = context.cachedBeside;
-    this.client = client;
-    this.random = random;
     this.blocks = new BlockWriter((event) => this.write(event, "event"), context, random);
   }
 

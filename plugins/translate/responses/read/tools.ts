@@ -32,11 +32,8 @@ export class ClientTools {
   readonly declared: MessagesTool[] = [];
   private readonly byName = new Map<string, ClientTool>();
   private readonly names = new ToolNames();
-  private readonly notes: Notes;
 
-  constructor(notes: Notes) {
-    this.notes = notes;
-  }
+  constructor(private readonly notes: Notes) {}
 
   /** The client's tools by the names that the model sees. */
   get clients(): ReadonlyMap<string, ClientTool> {

@@ -13,15 +13,11 @@ interface Writing {
 
 /** A block of a Messages stream that is written as an output item, event by event. */
 export abstract class OpenItem {
-  protected readonly id: string;
-  private readonly at: number;
-  private readonly writing: Writing;
-
-  protected constructor(id: string, at: number, writing: Writing) {
-    this.id = id;
-    this.at = at;
-    this.writing = writing;
-  }
+  protected constructor(
+    protected readonly id: string,
+    private readonly at: number,
+    private readonly writing: Writing,
+  ) {}
 
   /** Opens the item of a block at a place of the output. Undefined for a block that has none. */
   static of(block: JsonObject, at: number, writing: Writing): OpenItem | undefined {
@@ -115,14 +111,16 @@ export class OpenRefusal extends OpenItem {
 }
 
 class OpenReasoning extends OpenItem {
-  private readonly block: JsonObject;
   private readonly isShown: boolean;
   private readonly texts: string[] = [];
   private signature = "";
 
-  constructor(block: JsonObject, at: number, writing: Writing) {
+  constructor(
+    private readonly block: JsonObject,
+    at: number,
+    writing: Writing,
+  ) {
     super(`rs_${writing.random(24)}`, at, writing);
-    this.block = block;
     this.isShown = writing.context.showsReasoning;
     this.added({ id: this.id, type: "reasoning", summary: [], encrypted_content: null });
     this.delta(block);

@@ -19,13 +19,15 @@ export class ResponseObject {
   readonly output: JsonObject[] = [];
   readonly usage = new Usage();
   stopReason = "";
-  private readonly context: ResponsesContext;
   private readonly id: string;
   private readonly created: number;
 
   /** `nowMs`: creation time of the reply in milliseconds since the Unix epoch. */
-  constructor(context: ResponsesContext, nowMs: number, random: RandomText) {
-    this.context = context;
+  constructor(
+    private readonly context: ResponsesContext,
+    nowMs: number,
+    random: RandomText,
+  ) {
     this.id = `resp_${random(24)}`;
     this.created = Math.floor(nowMs / 1000);
   }

@@ -26,9 +26,6 @@ import { ResponseObject } from "./response.ts";
 
 /** Translates the stream of a Messages upstream for a Responses client. */
 export class MessagesToResponsesStream implements StreamTranslator {
-  private readonly context: ResponsesContext;
-  private readonly client: ClientStream;
-  private readonly random: RandomText;
   private readonly response: ResponseObject;
   private sequence = 0;
   private started = false;
@@ -42,14 +39,11 @@ export class MessagesToResponsesStream implements StreamTranslator {
 
   /** `nowMs`: creation time of the reply in milliseconds since the Unix epoch. */
   constructor(
-    context: ResponsesContext,
-    client: ClientStream,
+    private readonly context: ResponsesContext,
+    private readonly client: ClientStream,
     nowMs: number,
-    random: RandomText = randomText,
+    private readonly random: RandomText = randomText,
   ) {
-    this.context = context;
-    this.client = client;
-    this.random = random;
     this.response = new ResponseObject(context, nowMs, random);
   }
 

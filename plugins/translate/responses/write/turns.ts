@@ -16,12 +16,10 @@ export class InputItems {
   readonly items: JsonObject[] = [];
   /** System texts that move to the instructions. */
   readonly hoisted: ChatText[] = [];
-  private readonly scope: Scope;
   /** Ids of the calls that have no result yet. */
   private readonly open: OpenCalls;
 
-  constructor(scope: Scope) {
-    this.scope = scope;
+  constructor(private readonly scope: Scope) {
     this.open = new OpenCalls(scope.notes);
   }
 

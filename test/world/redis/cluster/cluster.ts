@@ -36,7 +36,6 @@ export interface Split {
 /** A cluster of three primaries with a replica each: who owns which slot, and how that changes. */
 export class Cluster {
   readonly nodes: readonly ClusterNode[];
-  private readonly options: ClusterOptions;
   private readonly scheduler: Scheduler;
   private readonly random: Random;
   private readonly owners = new Map<number, ClusterNode>();
@@ -48,9 +47,8 @@ export class Cluster {
   private readonly handingOver = new Set<ClusterNode>();
   private epoch = 0;
 
-  constructor(options: ClusterOptions) {
+  constructor(private readonly options: ClusterOptions) {
     const { scheduler, random, slots } = options;
-    this.options = options;
     this.scheduler = scheduler;
     this.random = random;
     this.nodes = Array.from({ length: 2 * PRIMARIES }, (_, at) => this.newNode(`n${at + 1}:6379`));

@@ -33,7 +33,6 @@ export interface Route {
 /** `Cluster` of ioredis 6.0.0 with the options of `core/redis/client.ts`, as far as they matter for the order of things. */
 export class SimulatedIoredis implements ClusterCommands {
   status: "connecting" | "ready" | "reconnecting" | "end" = "reconnecting";
-  private readonly options: IoredisOptions;
   /** The addresses that serve a slot, the primary first. */
   private readonly slots = new Map<number, readonly string[]>();
   private readonly pool = new Map<string, NodeClient>();
@@ -42,9 +41,7 @@ export class SimulatedIoredis implements ClusterCommands {
   private isRefreshing = false;
   private failures = 0;
 
-  constructor(options: IoredisOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: IoredisOptions) {}
 
   connect(onReady: () => void): void {
     this.onReady = onReady;

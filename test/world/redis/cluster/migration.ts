@@ -18,15 +18,13 @@ interface MigrationOptions {
 
 /** A slot on its way to another node, as `redis-cli --cluster reshard` moves it. */
 export class Migration {
-  private readonly options: MigrationOptions;
-  private readonly onMoved: () => void;
   private isOver = false;
 
   /** `onMoved`: gives the slot to its new owner. */
-  constructor(options: MigrationOptions, onMoved: () => void) {
-    this.options = options;
-    this.onMoved = onMoved;
-  }
+  constructor(
+    private readonly options: MigrationOptions,
+    private readonly onMoved: () => void,
+  ) {}
 
   get slot(): number {
     return this.options.slot;

@@ -13,22 +13,19 @@ import {
  * never again: the pool then makes another one.
  */
 export class NodeClient {
-  readonly address: string;
-  /** True if the table of slots last said so. */
-  isReplica: boolean;
   status: "wait" | "connecting" | "ready" | "end" = "wait";
-  private readonly line: Line;
-  private readonly onEnd: () => void;
   private readonly silence: Silence;
   /** Sent once it is connected, even those that have failed since: ioredis does not take them back. */
   private readonly queued: Waiting[] = [];
   private connection: Connection | undefined;
 
-  constructor(address: string, isReplica: boolean, line: Line, onEnd: () => void) {
-    this.address = address;
-    this.isReplica = isReplica;
-    this.line = line;
-    this.onEnd = onEnd;
+  constructor(
+    readonly address: string,
+    /** True if the table of slots last said so. */
+    public isReplica: boolean,
+    private readonly line: Line,
+    private readonly onEnd: () => void,
+  ) {
     this.silence = new Silence(line.process, () => this.connection);
   }
 
