@@ -52,7 +52,7 @@ const EDITS: readonly (readonly [string, string, string])[] = [
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a file
   [ENTRY, '`{"v":${ENTRY_VERSION}`', '`{"v":${ENTRY_VERSION},"next_field":"next"`'],
   // One more field beside each entry in Redis, and so another script.
-  [POST, "'o', text(off))", "'o', text(off), 'n', '1')"],
+  [POST, "'o', off)", "'o', off, 'n', '1')"],
 ];
 
 /**

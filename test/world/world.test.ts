@@ -7,7 +7,7 @@ import { LuaScripts } from "./redis/lua.ts";
 import { simulate } from "./simulate.ts";
 import { describePlan, planWorld } from "./world-plan.ts";
 
-const SEEDS = process.env["TOLLGATE_THOROUGH"] === "1" ? 30 : 10;
+const SEEDS = process.env["TOLLGATE_THOROUGH"] === "1" ? 30 : 6;
 const HASHED_SEEDS = 4;
 
 t.test("a simulated world", async (t) => {

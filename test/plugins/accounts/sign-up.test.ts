@@ -56,121 +56,6 @@ t.test("sign-up", async (t) => {
     t.strictSame((await customer.get("/wallet")).body, wallet);
   });
 
-  t.test("is only for the domains that the operator lists, or closed", async (t) => {
-    t.teardown(() => all.restart({}));
-    const customer = await signedUp(gateway, mailServer);
-    const tried = async (email: string) => {
-      const { status, code } = await visitor().post("/sign-up", { email, password: PASSWORD });
-      return [status, code];
-    };
-    await all.restart({ sign_up_domains: ["school.example"] });
-    t.strictSame(await tried("An.Nguyen@School.example"), [202, undefined]);
-    for (const other of ["a@sub.school.example", "a@myschool.example", customer.email]) {
-      t.strictSame(await tried(other), [403, "email_domain_refused"], other);
-    }
-    const front = async (path = "/") => (await fetch(gateway.url + path)).text();
-    t.match(await front("/dashboard/sign-up"), ' data-sign-up="open"');
-    t.match(await front(), 'href="/dashboard/sign-up"');
-    await all.restart({ sign_up: "closed" });
-    t.strictSame(await tried("b@school.example"), [403, "sign_up_closed"]);
-    t.match(await front("/dashboard/sign-up"), ' data-sign-up="closed"');
-    t.notMatch(await front(), 'href="/dashboard/sign-up"');
-    t.equal((await admin(gateway, "POST", "/accounts", { email: newEmail() })).status, 201);
-  });
-
-  t.test("takes the code of an invitation, once for each of its uses", async (t) => {
-    t.teardown(() => all.restart({}));
-    const customer = await signedUp(gateway, mailServer);
-    await all.restart({ sign_up: "invited" });
-    const tried = async (code?: string, email = newEmail(), by = visitor()) => {
-      const answer = await by.post("/sign-up", { email, password: PASSWORD, code });
-      return answer.status === 202 ? 202 : answer.code;
-    };
-    const invite = async (body: object) =>
-      (await admin(gateway, "POST", "/invitations", body)).body;
-    const page = await (await fetch(`${gateway.url}/dashboard/sign-up`)).text();
-    t.match(page, ' data-sign-up="invited"');
-    t.equal(await tried(), "invitation_required");
-
-    // Five at once, and one use.
-    const one = await invite({ note: "for An" });
-    t.equal(one["link"], `${gateway.url}/dashboard/sign-up?code=${one["code"]}`);
-    const emails = Array.from({ length: 5 }, newEmail);
-    const code = String(one["code"]);
-    const all5 = await Promise.all(emails.map((email) => tried(code, email)));
-    t.strictSame(all5.sort(), [202, ...Array(4).fill("wrong_invitation")]);
-    const accounts = await Promise.all(
-      emails.map((query) => admin(gateway, "GET", `/accounts?query=${query}`)),
-    );
-    t.equal(accounts.flatMap(({ body }) => body["list"]).length, 1);
-
-    // However it is typed. What is left does not reveal that an address has an account.
-    const two = await invite({ uses: 2, until: "2999-12-31" });
-    const typed = String(two["code"]).toUpperCase().replaceAll("-", " ");
-    t.equal(await tried(typed, customer.email), 202);
-    const listed = async (id: unknown) => {
-      const { body } = await admin(gateway, "GET", "/invitations?limit=1");
-      const [newest] = body["list"] as Record<string, unknown>[];
-      t.equal(newest?.["id"], id);
-      return newest;
-    };
-    const { code: secret, link: _, ...shown } = two;
-    t.strictSame(await listed(two["id"]), { ...shown, uses_left: 1 });
-    t.notMatch(JSON.stringify(await listed(two["id"])), String(secret));
-
-    await ledgerSql(gateway, "update account_invitations set ends_at = now()");
-    t.equal(await tried(typed), "wrong_invitation");
-    const past = await admin(gateway, "POST", "/invitations", { until: "2026-01-01" });
-    t.equal(past.status, 400);
-
-    const three = await invite({});
-    const path = `${gateway.url}/admin/v1/invitations/${three["id"]}`;
-    const headers = { authorization: `Bearer ${gateway.adminToken}` };
-    const revoke = async () => (await fetch(path, { method: "DELETE", headers })).status;
-    t.strictSame([await revoke(), await revoke()], [200, 404]);
-    const guesser = visitor();
-    const guesses = [];
-    for (let n = 0; n < 6; n++) {
-      guesses.push(await tried(String(three["code"]), newEmail(), guesser));
-    }
-    t.strictSame(guesses, [...Array(5).fill("wrong_invitation"), "too_many_attempts"]);
-  });
-
-  t.test(
-    "needs agreement to the operator's terms, if there are some, and keeps its time",
-    async (t) => {
-      t.teardown(() => all.restart({}));
-      const html = "<!doctype html><h1>Điều khoản</h1><script>alert(1)</script>";
-      await all.restart({ terms: html, privacy: "https://example.com/privacy" });
-      const email = newEmail();
-      const signUp = (more: object) =>
-        visitor().post("/sign-up", { email, password: PASSWORD, ...more });
-      for (const agreed of [undefined, false]) {
-        const answer = await signUp({ agreed });
-        t.strictSame([answer.status, answer.code], [400, "agreement_required"]);
-      }
-      t.equal((await signUp({ agreed: true })).status, 202);
-      await mailServer.mailsTo(email);
-      const since = await withLedger(gateway, (sql) =>
-        sql.query(
-          `select count(*)::int as n from account_credentials join accounts on id = account_id
-        where email = $1 and agreed_at > now() - interval '1 hour'`,
-          [email],
-        ),
-      );
-      t.strictSame(since, [{ n: 1 }]);
-      const terms = await fetch(`${gateway.url}/terms`);
-      t.strictSame([terms.status, await terms.text()], [200, html]);
-      t.match(terms.headers.get("content-security-policy"), /default-src 'none'.*sandbox/);
-      t.equal((await fetch(`${gateway.url}/privacy`)).status, 404);
-      const page = await (await fetch(`${gateway.url}/dashboard/sign-up`)).text();
-      t.match(page, ' data-terms="/terms" data-privacy="https://example.com/privacy">');
-      await all.restart({ terms: "Be kind." });
-      const plain = await fetch(`${gateway.url}/terms`);
-      t.equal(plain.headers.get("content-type"), "text/plain; charset=utf-8");
-    },
-  );
-
   t.test("stores the requested language, which can be changed later", async (t) => {
     const customer = visitor();
     const email = newEmail();
@@ -463,6 +348,120 @@ t.test("sign-up", async (t) => {
       },
     );
   });
+
+  // Each restarts the gateway with other settings, so they are last.
+  t.test("takes the code of an invitation, once for each of its uses", async (t) => {
+    const customer = await signedUp(gateway, mailServer);
+    await all.restart({ sign_up: "invited" });
+    const tried = async (code?: string, email = newEmail(), by = visitor()) => {
+      const answer = await by.post("/sign-up", { email, password: PASSWORD, code });
+      return answer.status === 202 ? 202 : answer.code;
+    };
+    const invite = async (body: object) =>
+      (await admin(gateway, "POST", "/invitations", body)).body;
+    const page = await (await fetch(`${gateway.url}/dashboard/sign-up`)).text();
+    t.match(page, ' data-sign-up="invited"');
+    t.equal(await tried(), "invitation_required");
+
+    // Five at once, and one use.
+    const one = await invite({ note: "for An" });
+    t.equal(one["link"], `${gateway.url}/dashboard/sign-up?code=${one["code"]}`);
+    const emails = Array.from({ length: 5 }, newEmail);
+    const code = String(one["code"]);
+    const all5 = await Promise.all(emails.map((email) => tried(code, email)));
+    t.strictSame(all5.sort(), [202, ...Array(4).fill("wrong_invitation")]);
+    const accounts = await Promise.all(
+      emails.map((query) => admin(gateway, "GET", `/accounts?query=${query}`)),
+    );
+    t.equal(accounts.flatMap(({ body }) => body["list"]).length, 1);
+
+    // However it is typed. What is left does not reveal that an address has an account.
+    const two = await invite({ uses: 2, until: "2999-12-31" });
+    const typed = String(two["code"]).toUpperCase().replaceAll("-", " ");
+    t.equal(await tried(typed, customer.email), 202);
+    const listed = async (id: unknown) => {
+      const { body } = await admin(gateway, "GET", "/invitations?limit=1");
+      const [newest] = body["list"] as Record<string, unknown>[];
+      t.equal(newest?.["id"], id);
+      return newest;
+    };
+    const { code: secret, link: _, ...shown } = two;
+    t.strictSame(await listed(two["id"]), { ...shown, uses_left: 1 });
+    t.notMatch(JSON.stringify(await listed(two["id"])), String(secret));
+
+    await ledgerSql(gateway, "update account_invitations set ends_at = now()");
+    t.equal(await tried(typed), "wrong_invitation");
+    const past = await admin(gateway, "POST", "/invitations", { until: "2026-01-01" });
+    t.equal(past.status, 400);
+
+    const three = await invite({});
+    const path = `${gateway.url}/admin/v1/invitations/${three["id"]}`;
+    const headers = { authorization: `Bearer ${gateway.adminToken}` };
+    const revoke = async () => (await fetch(path, { method: "DELETE", headers })).status;
+    t.strictSame([await revoke(), await revoke()], [200, 404]);
+    const guesser = visitor();
+    const guesses = [];
+    for (let n = 0; n < 6; n++) {
+      guesses.push(await tried(String(three["code"]), newEmail(), guesser));
+    }
+    t.strictSame(guesses, [...Array(5).fill("wrong_invitation"), "too_many_attempts"]);
+  });
+
+  t.test("is only for the domains that the operator lists, or closed", async (t) => {
+    const known = newEmail();
+    await admin(gateway, "POST", "/accounts", { email: known });
+    const tried = async (email: string) => {
+      const { status, code } = await visitor().post("/sign-up", { email, password: PASSWORD });
+      return [status, code];
+    };
+    await all.restart({ sign_up_domains: ["school.example"] });
+    t.strictSame(await tried("An.Nguyen@School.example"), [202, undefined]);
+    for (const other of ["a@sub.school.example", "a@myschool.example", known]) {
+      t.strictSame(await tried(other), [403, "email_domain_refused"], other);
+    }
+    const front = async (path = "/") => (await fetch(gateway.url + path)).text();
+    t.match(await front("/dashboard/sign-up"), ' data-sign-up="open"');
+    t.match(await front(), 'href="/dashboard/sign-up"');
+    await all.restart({ sign_up: "closed" });
+    t.strictSame(await tried("b@school.example"), [403, "sign_up_closed"]);
+    t.match(await front("/dashboard/sign-up"), ' data-sign-up="closed"');
+    t.notMatch(await front(), 'href="/dashboard/sign-up"');
+    t.equal((await admin(gateway, "POST", "/accounts", { email: newEmail() })).status, 201);
+  });
+
+  t.test(
+    "needs agreement to the operator's terms, if there are some, and keeps its time",
+    async (t) => {
+      const html = "<!doctype html><h1>Điều khoản</h1><script>alert(1)</script>";
+      await all.restart({ terms: html, privacy: "https://example.com/privacy" });
+      const email = newEmail();
+      const signUp = (more: object) =>
+        visitor().post("/sign-up", { email, password: PASSWORD, ...more });
+      for (const agreed of [undefined, false]) {
+        const answer = await signUp({ agreed });
+        t.strictSame([answer.status, answer.code], [400, "agreement_required"]);
+      }
+      t.equal((await signUp({ agreed: true })).status, 202);
+      await mailServer.mailsTo(email);
+      const since = await withLedger(gateway, (sql) =>
+        sql.query(
+          `select count(*)::int as n from account_credentials join accounts on id = account_id
+        where email = $1 and agreed_at > now() - interval '1 hour'`,
+          [email],
+        ),
+      );
+      t.strictSame(since, [{ n: 1 }]);
+      const terms = await fetch(`${gateway.url}/terms`);
+      t.strictSame([terms.status, await terms.text()], [200, html]);
+      t.match(terms.headers.get("content-security-policy"), /default-src 'none'.*sandbox/);
+      t.equal((await fetch(`${gateway.url}/privacy`)).status, 404);
+      const page = await (await fetch(`${gateway.url}/dashboard/sign-up`)).text();
+      t.match(page, ' data-terms="/terms" data-privacy="https://example.com/privacy">');
+      await all.restart({ terms: "Be kind." });
+      const plain = await fetch(`${gateway.url}/terms`);
+      t.equal(plain.headers.get("content-type"), "text/plain; charset=utf-8");
+    },
+  );
 });
 
 /** The headers of a reply, without those that differ each time. */

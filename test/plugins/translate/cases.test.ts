@@ -73,7 +73,7 @@ t.test("stream cases give the same result however the upstream's bytes are split
       }
       for (let at = 1; at < bytes.length; at += 1) {
         const split = runCase(one, [bytes.subarray(0, at), bytes.subarray(at)]).text;
-        t.equal(split, whole, `split at ${at}`);
+        assert.equal(split, whole, `split at ${at}`);
       }
     });
   }
