@@ -220,7 +220,7 @@ export class Outbox {
   /** Takes messages that are due, so that no other gateway sends them. */
   private claim(): Promise<Claimed[]> {
     return this.parts.services.database.query<Claimed>(
-      `update messages message set attempts = attempts + 1, due_at = $2
+      `update messages message set attempts = attempts + 1, failure = null, due_at = $2
       where id in (
         select id from messages
         where sent_at is null and failed_at is null and due_at <= $1

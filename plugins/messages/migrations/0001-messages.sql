@@ -40,7 +40,7 @@ create table messages (
   -- When it is sent, or sent again. A gateway that sends it moves this into the future first.
   due_at timestamptz not null,
   attempts integer not null default 0,
-  -- The code of the last failure.
+  -- The code of the last attempt's failure; null while one is under way.
   failure text,
   sent_at timestamptz,
   -- When it was given up.
