@@ -2,7 +2,7 @@ import { formatVnd, MICRO_VND_PER_VND, type MicroVnd } from "../catalogue/amount
 import { matchesModel } from "../catalogue/model-pattern.ts";
 import type { Purse } from "../money/hold-store.ts";
 import { AddressRanges } from "../process/client-address.ts";
-import { dayOf, endOfDay, endOfMonth } from "../process/vietnam-day.ts";
+import { dayOf, endOfDay, endOfMonth, startOfDay } from "../process/vietnam-day.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 
 /** The limits of a key, as they are stored, sent and shown. A field that is left out does not limit. */
@@ -55,7 +55,8 @@ export class KeyLimits {
   private readonly models: readonly string[] | undefined;
   private readonly addresses: AddressRanges | undefined;
   private readonly amounts: readonly (readonly [KeyBudget["period"], string])[];
-  private day = "";
+  /** The first instant of the day of `ofDay`, and of the next. */
+  private readonly dayMs = { from: 0, until: 0 };
   private ofDay: readonly KeyBudget[] = [];
 
   /** `characters`: the length of their JSON, for one that is cached. */
@@ -97,11 +98,13 @@ export class KeyLimits {
   /** Returns the budgets for a call that holds its money at this time. */
   budgets(nowMs: number): readonly KeyBudget[] {
     if (this.amounts.length === 0 && this.ofMember === undefined) return this.ofDay;
-    const day = dayOf(new Date(nowMs));
-    if (day !== this.day) {
+    const { dayMs } = this;
+    if (nowMs < dayMs.from || nowMs >= dayMs.until) {
+      const day = dayOf(new Date(nowMs));
       const own = this.amounts.map(([period, vnd]) => budgetOf(this.of, period, day, vnd));
       this.ofDay = [...own, ...(this.ofMember?.budgets(nowMs) ?? [])];
-      this.day = day;
+      dayMs.from = startOfDay(day).getTime();
+      dayMs.until = endOfDay(day).getTime();
     }
     return this.ofDay;
   }
