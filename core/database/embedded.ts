@@ -325,16 +325,19 @@ const LOOK_MS = 500;
  * Ubuntu, gives each session the same share of a core, and `nice` then counts within a session only. So the sessions
  * are lowered too, when they are seen (sched(7)). Neither needs a privilege.
  */
-function lowerPriority(pid: number): () => void {
+export function lowerPriority(pid: number): () => void {
   // The server's processes inherit it.
   attempt(() => setPriority(pid, NICE));
-  let lowered = new Set<string>();
   const look = () => {
-    const children = childrenOf(pid);
-    // Without privileges the kernel takes one change in 100 ms: the others follow at the next looks.
-    const lower = (child: string) =>
-      lowered.has(child) || attempt(() => writeFileSync(`/proc/${child}/autogroup`, `${NICE}`));
-    lowered = new Set(children.filter(lower));
+    for (const child of childrenOf(pid)) {
+      // Without privileges the kernel takes one change in 100 ms: the others follow at the next looks. So does one that has not
+      // begun its session yet.
+      attempt(() => {
+        const session = `/proc/${child}/autogroup`;
+        if (!readFileSync(session, "utf8").endsWith(`nice ${NICE}\n`))
+          writeFileSync(session, `${NICE}`);
+      });
+    }
   };
   look();
   const timer = setInterval(look, LOOK_MS);
@@ -351,12 +354,11 @@ function childrenOf(pid: number): string[] {
   }
 }
 
-/** Returns false if the process has ended, or the system has no such setting: commits are as right, and no faster. */
-function attempt(change: () => void): boolean {
+/** Does nothing if the process has ended, or the system has no such setting: commits are as right, and no faster. */
+function attempt(change: () => void): void {
   try {
     change();
-    return true;
   } catch {
-    return false;
+    // The next look tries again.
   }
 }

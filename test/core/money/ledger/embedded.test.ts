@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import t from "tap";
-import { EmbeddedDatabase } from "../../../../core/database/embedded.ts";
+import { EmbeddedDatabase, lowerPriority } from "../../../../core/database/embedded.ts";
 import { databaseUser } from "../../../../core/database/embedded-folder.ts";
 import {
   endOfOutput,
@@ -96,6 +96,29 @@ t.test("the server and the sessions of its processes run after the gateway", asy
   const session = `/proc/${row?.pid}/autogroup`;
   if (!existsSync(session)) return;
   await until("its session is lowered", () => readFileSync(session, "utf8").includes("nice 19"));
+});
+
+t.test("a session that a process begins after it was seen is lowered too", async (t) => {
+  if (!existsSync("/proc/self/autogroup")) return;
+  const child = "sh -c 'read line; exec setsid sleep 600'";
+  const parent = spawn("sh", ["-c", `exec 3<&0; ${child} <&3 & echo $!; wait`], {
+    stdio: ["pipe", "pipe", "inherit"],
+    detached: true,
+  });
+  const [pid] = await once(parent.stdout, "data");
+  const end = lowerPriority(parent.pid ?? 0);
+  t.teardown(() => {
+    end();
+    for (const each of [Number(pid), -(parent.pid ?? 0)]) process.kill(each, "SIGKILL");
+  });
+  const session = () => readFileSync(`/proc/${Number(pid)}/autogroup`, "utf8");
+  await until("it is lowered", () => session().includes("nice 19"));
+  const first = session();
+  parent.stdin.write("\n");
+  await until("its own session is lowered", () => {
+    const own = session();
+    return own !== first && own.includes("nice 19");
+  });
 });
 
 t.test(
@@ -220,8 +243,8 @@ t.test("a database killed at any time restarts with every committed call", async
       committed += 1;
     }
   }
-  // A kill may fail no commit: the connection of a killed server finishes what it has begun.
-  await until("it takes connections again", () => succeeds(ledger.ping(5_000)));
+  // A kill may fail no commit: the connection of a killed server finishes what it has begun, and takes a ping.
+  await until("it takes connections again", () => succeeds(agreedBalance(ledger, a)));
   t.equal(await agreedBalance(ledger, a), 1_000_000n - BigInt(committed));
   t.ok(lines.some((line) => /died; restarting it/.test(String(line["msg"]))));
 });
