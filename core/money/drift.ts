@@ -22,6 +22,8 @@ interface Drift {
   /** Undefined if the ledger has no such wallet. */
   readonly evidence: Evidence | undefined;
   readonly cause: DriftCause;
+  /** True if `mend` ends a drift of this cause. */
+  readonly isMendable: boolean;
   /** How much the figure that is furthest off has to change, in µđ. Calls do not change it. */
   readonly differenceMicroVnd: bigint;
 }
@@ -61,10 +63,12 @@ export class Drifts {
     const row = await reconcileOne(holdStore, ledger, machine, accountId, purse);
     const differences = differencesOf(row, evidence);
     const { balance, entries, loaded } = differences;
+    const cause = causeOf(differences, evidence, row);
     return {
       row,
       evidence,
-      cause: causeOf(differences, evidence, row),
+      cause,
+      isMendable: cause === "rows" || cause === "balance" || cause === "loaded",
       differenceMicroVnd: [balance, entries, loaded].reduce(further),
     };
   }
@@ -79,9 +83,7 @@ export class Drifts {
     const drift = await this.show(accountId, purse);
     if (!drift) return undefined;
     const { cause } = drift;
-    if (cause !== "rows" && cause !== "balance" && cause !== "loaded") {
-      return { kind: "not_mendable", drift };
-    }
+    if (!drift.isMendable) return { kind: "not_mendable", drift };
     if (drift.differenceMicroVnd !== differenceMicroVnd) return { kind: "changed", drift };
     if (drift.evidence && cause !== "loaded" && !(await this.mendBooks(drift, reason))) {
       return { kind: "changed", drift: (await this.show(accountId, purse)) ?? drift };

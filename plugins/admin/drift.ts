@@ -79,7 +79,8 @@ function changed({ differenceMicroVnd }: Drift) {
   );
 }
 
-function driftJson({ row, evidence, cause, differenceMicroVnd }: Drift, language: Language) {
+function driftJson(drift: Drift, language: Language) {
+  const { row, evidence, cause, isMendable, differenceMicroVnd } = drift;
   const vnd = (amount: bigint | null | undefined) => (amount == null ? null : formatVnd(amount));
   const loaded = row.availableMicroVnd + row.heldMicroVnd + row.uncommittedMicroVnd;
   return {
@@ -87,7 +88,7 @@ function driftJson({ row, evidence, cause, differenceMicroVnd }: Drift, language
     purse: row.purse,
     cause,
     difference_vnd: formatVnd(differenceMicroVnd),
-    can_be_mended: cause === "rows" || cause === "balance" || cause === "loaded",
+    can_be_mended: isMendable,
     next: NEXT[cause][language],
     proven_vnd: vnd(evidence ? evidence.proven : 0n),
     balance_vnd: vnd(evidence?.balance ?? 0n),

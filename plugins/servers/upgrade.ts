@@ -1,5 +1,11 @@
 import { packageVersion, type Services } from "../../core/plugin/index.ts";
-import { buildFolder, commandsOf, type Installation, installation } from "./handbook.ts";
+import {
+  buildFolder,
+  commandsOf,
+  type Installation,
+  installation,
+  restartCommands,
+} from "./handbook.ts";
 import type { KnownServer } from "./known-servers.ts";
 import type { Language } from "./secret-kinds.ts";
 
@@ -53,26 +59,25 @@ const BUILD = "npm ci\nnpm run build\nnpm prune --omit=dev";
 const NEW_FOLDER = "/opt/tollgate-2";
 
 async function upgradeCommands(way: Installation): Promise<string> {
-  const backup = await commandsOf("upgrade.md", "backup");
   if (way === "docker") {
-    return `docker tag tollgate:latest tollgate:before\ndocker compose build\n${DOCKER_SWITCH}`;
+    return `docker tag tollgate:latest tollgate:before\ndocker compose build\n${await restartCommands(way)}`;
   }
   if (way === "hand") {
     return `cd NEW_FOLDER\n${BUILD}\nkill -TERM PROCESS # it ends its calls; then npm start in NEW_FOLDER, with the same data folder`;
   }
+  const backup = await commandsOf("upgrade.md", "backup");
   return [backup, `cd ${NEW_FOLDER}`, BUILD, await commandsOf("upgrade.md", "switch")].join("\n");
 }
 
 /** The way back from the next build to this one. */
 async function backCommands(way: Installation): Promise<string> {
-  if (way === "docker") return `docker tag tollgate:before tollgate:latest\n${DOCKER_SWITCH}`;
+  if (way === "docker") {
+    return `docker tag tollgate:before tollgate:latest\n${await restartCommands(way)}`;
+  }
   if (way === "hand") return `kill -TERM PROCESS # then npm start in ${buildFolder}`;
   const commands = await commandsOf("upgrade.md", "switch");
   return commands.replaceAll(`${NEW_FOLDER}/`, `${buildFolder}/`);
 }
-
-const DOCKER_SWITCH =
-  "docker compose up --detach --no-deps --wait gateway-1\ndocker compose up --detach --no-deps --wait gateway-2";
 
 const WORDS = {
   en: {
