@@ -176,14 +176,19 @@ t.test("customers behind nginx", async (t) => {
     response.resume();
     return response.statusCode;
   };
-  const exhaust = async (address: string) => {
-    while ((await attempt(address)) !== 429);
+  /** Tries until an address has to wait, and returns how often it had not. One more is allowed every second. */
+  const triesOf = async (address: string) => {
+    let tries = 0;
+    while ((await attempt(address)) !== 429) tries++;
+    return tries;
   };
+  /** As many are allowed at once: fewer mean that others have used the limit too. */
+  const BURST = 60;
   const warnings = () => all.gateway.logs.match(/ignores x-forwarded-for/g)?.length ?? 0;
 
   t.test("share the limits of one address if it is not trusted, which the log says", async (t) => {
-    await exhaust("127.0.0.2");
-    t.equal(await attempt("127.0.0.3"), 429);
+    t.ok((await triesOf("127.0.0.2")) >= BURST);
+    t.ok((await triesOf("127.0.0.3")) < BURST, "the limit of the other");
     await until("the log says so", () => warnings() === 1);
   });
 
@@ -204,8 +209,7 @@ t.test("customers behind nginx", async (t) => {
 
   t.test("have limits of their own if it is, whatever they claim", async (t) => {
     await reload(all.gateway, { config: { listen: { trusted_proxies: ["loopback"] } } });
-    await exhaust("127.0.0.4");
-    t.equal(await attempt("127.0.0.4"), 429);
+    t.ok((await triesOf("127.0.0.4")) >= BURST);
     t.not(await attempt("127.0.0.5"), 429);
     t.equal(warnings(), 1);
   });

@@ -48,7 +48,7 @@ t.test("a bucket whose slot moves gets a new epoch, and loses no post", async (t
   });
   await world.check();
   const after = await epochs();
-  const moved = Number(/b0(\d)/.exec(wallets)?.[1]);
+  const moved = Number(/\{b0(\d)\}/.exec(wallets)?.[1]);
   for (const [index, epoch] of after.entries()) {
     if (index === moved) t.not(epoch, before[index], `bucket ${index}`);
     else t.equal(epoch, before[index], `bucket ${index}`);
