@@ -7,8 +7,18 @@ const NAME = /^[A-Za-z0-9:._-]{1,100}$/;
 /** Maximum number of purses of a call: each takes some µs of Redis at each step. */
 const PURSES_MAX = 8;
 
+/** The texts of lists of purses. The budgets of a key are one list for a day, so most calls find theirs here. */
+const texts = new WeakMap<readonly Purse[], string>();
+
+/** Returns purses as a hold in Redis has them: `|<name>=<limit>|<name>=<limit>`. */
+export function pursesText(purses: readonly Purse[]): string {
+  requirePurses(purses);
+  return texts.get(purses) ?? "";
+}
+
 /** Throws RangeError unless a call can have these purses: each name once, 8 at most. */
 export function requirePurses(purses: readonly Purse[]): void {
+  if (texts.has(purses)) return;
   const names = new Set<string>();
   for (const { name, limitMicroVnd } of purses) {
     if (!NAME.test(name) || name === WALLET || names.has(name)) {
@@ -22,6 +32,7 @@ export function requirePurses(purses: readonly Purse[]): void {
   if (names.size > PURSES_MAX) {
     throw new RangeError(`${names.size} purses are too many; name ${PURSES_MAX} at most`);
   }
+  texts.set(purses, purses.map(({ name, limitMicroVnd }) => `|${name}=${limitMicroVnd}`).join(""));
 }
 
 /**

@@ -250,7 +250,9 @@ export default function settle(
         );
       }
       const budgets = key.limits?.budgets(clock.now());
-      if (budgets && budgets.length > 0) call.purses = [...call.purses, ...budgets];
+      if (budgets && budgets.length > 0) {
+        call.purses = call.purses.length === 0 ? budgets : [...call.purses, ...budgets];
+      }
       call.lingerMs = lingerMsOf(call, model, call.upstream, settings, services.upstreams);
       return hold(call, key, model, call.upstream, key.creditVersion);
     },

@@ -2,7 +2,7 @@ import { requireMicroVnd } from "../../catalogue/amount.ts";
 import { messageOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
 import type { ExtendRequest, ExtendResult, HoldRequest, HoldResult, Purse } from "../hold-store.ts";
-import { loadWithPurses } from "../purse.ts";
+import { loadWithPurses, pursesText } from "../purse.ts";
 import { asReply, type Bucket, isJoining, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { Membership } from "./membership.ts";
@@ -140,7 +140,8 @@ export class Holds {
     const { callId, accountId, keyId, amountMicroVnd, floorMicroVnd, creditVersion } = request;
     const amounts = [String(amountMicroVnd), String(floorMicroVnd)];
     const version = creditVersion === undefined ? "" : String(creditVersion);
-    const args = [callId, accountId, ...amounts, version, pursesText(request.purses)];
+    const text = request.purses ? pursesText(request.purses) : "";
+    const args = [callId, accountId, ...amounts, version, text];
     const read = (reply: Reply) => {
       const result = readHold(reply);
       if (result.kind !== "held") this.own.delete(callId);
@@ -181,12 +182,6 @@ export class Holds {
 /** The names of purses as scripts take them: `|<name>|<name>`, "" for none. */
 export function namesText(purses: readonly string[] | null): string {
   return purses === null || purses.length === 0 ? "" : `|${purses.join("|")}`;
-}
-
-/** Purses as scripts take them for a hold: `|<name>=<limit>|<name>=<limit>`, "" for none. */
-function pursesText(purses: readonly Purse[] | undefined): string {
-  if (purses === undefined) return "";
-  return purses.map(({ name, limitMicroVnd }) => `|${name}=${limitMicroVnd}`).join("");
 }
 
 function readHold([kind, amount, purse]: Reply): HoldResult {
