@@ -53,11 +53,13 @@ async function main(): Promise<void> {
   const postgres = await startRunPostgres();
   const env = { ...process.env, ...postgres.env, TAP_TIMEOUT: String(FILE_TIMEOUT_MS / 1000) };
   if (isThorough) Object.assign(env, { TOLLGATE_THOROUGH: "1" });
-  // Other runs start gateways as they are shipped: thorough ones, and those of a few files.
-  else if (!isMeasured && parts.length === 0)
-    Object.assign(env, { [BUNDLED_MAIN]: await bundledMain() });
+  // The others start gateways as they are shipped: a run of a few files, and the other Node of a thorough one.
+  const main = isMeasured || parts.length > 0 ? undefined : await bundledMain();
+  const ownEnv = main === undefined ? env : { ...env, [BUNDLED_MAIN]: main };
   if (isMeasured) Object.assign(env, { NODE_V8_COVERAGE: emptyCoverageFolder() });
-  const finished = await runAll(processes, env);
+  const finished = await runAll(processes, ({ node }) =>
+    node === process.execPath ? ownEnv : env,
+  );
   await postgres.stop();
   tellBusiest(finished);
   const failures = finished.flatMap(({ name, failures }) =>
@@ -76,7 +78,7 @@ async function main(): Promise<void> {
 /** Runs `PROCESSES_AT_ONCE` at a time; prints the result of each file and an estimate of the time left. */
 async function runAll(
   processes: readonly TestProcess[],
-  env: NodeJS.ProcessEnv,
+  envOf: (process: TestProcess) => NodeJS.ProcessEnv,
 ): Promise<Finished[]> {
   const startedMs = performance.now();
   const files = processes.reduce((sum, { paths }) => sum + paths.length, 0);
@@ -95,7 +97,8 @@ async function runAll(
   t.jobs = PROCESSES_AT_ONCE;
   const running = endingWithThisProcess();
   const clock = new EndedChildren();
-  const runs = processes.map(async ({ node, version, paths }) => {
+  const runs = processes.map(async (process) => {
+    const { node, version, paths } = process;
     const [first = ""] = paths;
     // Without the loader that tap adds to NODE_OPTIONS: every gateway would inherit it, at 0.4 s
     // each.
@@ -107,7 +110,11 @@ async function runAll(
       TOGETHER,
       first,
     ];
-    const options = { env, timeout: FILE_TIMEOUT_MS * paths.length, buffered: true };
+    const options = {
+      env: envOf(process),
+      timeout: FILE_TIMEOUT_MS * paths.length,
+      buffered: true,
+    };
     const run = t.spawn("env", command, options, `${version}, ${first}`);
     const { subtest } = run;
     if (!subtest) throw new Error(`${first} is not run`);
