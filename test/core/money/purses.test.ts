@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { pursesText } from "../../../core/money/purse.ts";
 import type { Wallets } from "../../../core/money/wallet.ts";
 import { posting, readable } from "../../support/posting.ts";
 import { holdRequest, movement, withStores } from "./wallet-fixtures.ts";
@@ -14,6 +15,16 @@ function within(callId: string, amountMicroVnd: number, limitMicroVnd = 500) {
 function call(callId: string, costMicroVnd: number) {
   return posting({ callId, accountId: "A", costMicroVnd, purses: [PURSE] });
 }
+
+t.test("purses are written with their limits, each after a bar", async (t) => {
+  const list = [
+    { name: "key:K:2026-11", limitMicroVnd: 500 },
+    { name: "key:K:total", limitMicroVnd: 0 },
+  ];
+  t.equal(pursesText(list), "|key:K:2026-11=500|key:K:total=0");
+  t.equal(pursesText(list), "|key:K:2026-11=500|key:K:total=0");
+  t.equal(pursesText([]), "");
+});
 
 t.test("a purse is loaded with its wallet by the first hold, and needs no other step", async (t) =>
   withStores(async ({ wallets, ledger }) => {

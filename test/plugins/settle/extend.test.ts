@@ -124,6 +124,20 @@ t.test("a stream's hold grows", async (t) => {
     t.strictSame([stream.pauses, stream.cuts], [0, []], "the provider's own limit ends it");
   });
 
+  t.test("beyond that limit once the provider ignores it by more than a quarter", async (t) => {
+    const body = { model: "sim-large", messages: [], max_tokens: 400 };
+    const stream = await new Stream({ body }).begin();
+    stream.deliver(400);
+    stream.deliver(500);
+    t.strictSame(stream.extensions, ["820 820"]);
+    stream.deliver(501);
+    t.strictSame(
+      stream.extensions.slice(1),
+      ["1054 1024"],
+      "10 + 517 tokens, or at least 10 + 502",
+    );
+  });
+
   t.test("by one request at a time", async (t) => {
     const stream = await new Stream().begin();
     const decide = waiting(stream.desk);

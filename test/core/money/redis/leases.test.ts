@@ -8,6 +8,7 @@ import t from "tap";
 import type { LedgerEpoch, LedgerEpochs } from "../../../../core/money/ledger-epochs.ts";
 import { callIdOf } from "../../../support/posting.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
+import { until } from "../../../support/until.ts";
 import { emptyLedger, startStore, type TestStore } from "./store.ts";
 
 const CHILD = fileURLToPath(new URL("./gateway-child.js", import.meta.url));
@@ -105,8 +106,11 @@ t.test(
         writtenOffMicroVnd: 0,
         duplicate: false,
       });
+      const { read } = emptyLedger(own.prefix).epochs;
+      t.equal((await read("b00")).members.size, 2);
       await child.kill();
       await untilHeld(own, 0);
+      await until("no epoch waits for it", async () => (await read("b00")).members.size === 1);
       const entries = await own.store.read(10, TIMEOUT_MS);
       t.strictSame(
         entries.map((entry) => [callIdOf(entry), entry.chargedMicroVnd]),

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import t from "tap";
 import { debitOf } from "../../../../core/money/debit.ts";
 import { loadWithPurses } from "../../../../core/money/purse.ts";
+import { listOf } from "../../../../core/redis/reply.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../../../support/tcp-proxy.ts";
 import { until } from "../../../support/until.ts";
 import { movement } from "../wallet-fixtures.ts";
-import type { TestStore } from "./store.ts";
+import { BUCKETS, type TestStore } from "./store.ts";
 import { World } from "./world.ts";
 
 const NOT_YET_MS = 100;
@@ -203,6 +204,47 @@ t.test(
       },
       { leaseMs: SHORT_LEASE_MS },
     ),
+);
+
+t.test(
+  "a gateway that the ledger does not list enters no epoch before a lease is over",
+  async (t) => {
+    const server = await startRedisServer();
+    const world = new World({ servers: server.url, times: { leaseMs: 60_000 } });
+    const { ledger } = world;
+    const x = await world.addGateway();
+    let isAway = false;
+    let asked = 0;
+    const enter: typeof ledger.epochs.enter = async (...args) => {
+      if (!isAway) return ledger.epochs.enter(...args);
+      asked += 1;
+      throw new Error("the ledger is away");
+    };
+    const y = await world.addGateway({
+      ledger: {
+        wallet: (id) => ledger.wallet(id),
+        purse: (id, name) => ledger.purse(id, name),
+        hasCall: (call) => ledger.hasCall(call),
+        history: ledger.history,
+        epochs: { ...ledger.epochs, enter },
+      },
+    });
+    const bucket = `${x.prefix}:{b00}`;
+    const members = async () => {
+      const epoch = String(await server.call("GET", `${bucket}:epoch`));
+      return listOf(await server.call("HKEYS", `${bucket}:${epoch}:procs`)).map(String);
+    };
+    isAway = true;
+    await server.call("FLUSHALL");
+    await until("the other one has entered", async () => (await members()).includes(x.gateway));
+    asked = 0;
+    await until("it was refused in each bucket again", () => asked > 2 * BUCKETS);
+    t.strictSame(await members(), [x.gateway]);
+    isAway = false;
+    await until("it enters", async () => (await members()).includes(y.gateway));
+    await world.dispose();
+    await server.stop();
+  },
 );
 
 /** Returns the final result of the first gateway, which asks for money that the second one has spent. */
