@@ -11,9 +11,8 @@ import { holdRequest, movement } from "../wallet-fixtures.ts";
 
 const START = 1_000;
 
-/** A store with START µđ in the wallet of A. */
-async function opened(t: Test, bytesMax = 100_000) {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-calls-"));
+/** A store on a folder that the test deletes, and what it logs. */
+async function started(t: Test, folder: string, bytesMax = 100_000) {
   const { log, lines } = recordedLog();
   const journal = { folder, bytesMax, sync: false, log };
   const history = new MemoryHistory();
@@ -23,9 +22,16 @@ async function opened(t: Test, bytesMax = 100_000) {
     await store.stop();
     rmSync(folder, { recursive: true, force: true });
   });
+  return { store, lines };
+}
+
+/** A store with START µđ in the wallet of A. */
+async function opened(t: Test, bytesMax?: number) {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-calls-"));
+  const { store, lines } = await started(t, folder, bytesMax);
   const amounts = { balanceMicroVnd: BigInt(START), creditedMicroVnd: BigInt(START) };
   await store.load("A", async () => ({ accountId: "A", creditVersion: 1, ...amounts }));
-  return { store, lines };
+  return { store, lines, folder };
 }
 
 const post = (
@@ -44,6 +50,14 @@ const balances = (
 t.test("a start with an empty journal replays nothing, and does not say so", async (t) => {
   const { lines } = await opened(t);
   t.strictSame(lines, []);
+});
+
+t.test("a start with one call in its journal says so", async (t) => {
+  const { store, folder } = await opened(t);
+  store.post(post("c1", 5));
+  await store.stop();
+  const { lines } = await started(t, folder);
+  t.match(lines, [{ calls: 1, msg: "replaying posted calls" }]);
 });
 
 t.test("a call that was posted cannot be held", async (t) => {
