@@ -82,7 +82,7 @@ async function lookAgain(
   let row = first;
   let everStoodStill = false;
   /** The row by the first of the two reads. Once it shows no drift, it is not replaced. */
-  let moving: ReconcileRow | undefined;
+  let moving = first;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const before = await ledger.sum(first.accountId, first.purse);
     const balances = await balancesOf(holdStore, first);
@@ -93,11 +93,11 @@ async function lookAgain(
       before.entriesMicroVnd === after.entriesMicroVnd &&
       before.balanceMicroVnd === after.balanceMicroVnd;
     if (stoodStill && row.driftMicroVnd === 0n) return row;
-    if (moving?.driftMicroVnd !== 0n) moving = compare(before, balances);
+    if (moving.driftMicroVnd !== 0n) moving = compare(before, balances);
     everStoodStill ||= stoodStill;
     await sleep(machine, LIFETIMES.reconcilePauseMs);
   }
-  return everStoodStill ? row : (moving ?? row);
+  return everStoodStill ? row : moving;
 }
 
 function balancesOf(

@@ -1,4 +1,5 @@
 import t from "tap";
+import { segmentName } from "../../../../core/money/journal/recovery.ts";
 import { readSegment, writeLine } from "../../../../core/money/journal/segment.ts";
 import type { Disk } from "../../../../core/process/disk.ts";
 
@@ -38,3 +39,15 @@ t.test("positions rise by one from line to line", async (t) => {
     t.equal(found.records.length, 1);
   }
 });
+
+t.test(
+  "the names of segments sort by their positions, and copies in the order they were made",
+  async (t) => {
+    const names = [
+      segmentName(9),
+      ...[1, 2, 10].map((copy) => segmentName(9, copy)),
+      segmentName(10),
+    ];
+    t.strictSame([...names].sort(), [...names.slice(0, 4), names[4]]);
+  },
+);
