@@ -122,6 +122,17 @@ t.test("an account with many calls does not delay the call of another", async (t
   t.ok(stage.gone.length < 10, `only ${stage.gone.length} went on`);
 });
 
+t.test("clients that left while they waited are let go, and the pace ends", async (t) => {
+  const stage = new Stage();
+  stage.uncommitted = HALF_FULL;
+  for (const name of names(3)) t.equal(stage.admit(name, "A", { gone: true }), false);
+  // No delay is left: the next tick lets all of them go on.
+  stage.uncommitted = 0;
+  await stage.machine.advance(2 * LIFETIMES.paceTickMs);
+  t.equal(stage.pace.waitingCalls, 0);
+  t.equal(stage.machine.timersRunning, 0);
+});
+
 t.test("no call overtakes waiting ones when the backlog is gone", async (t) => {
   const stage = new Stage();
   stage.uncommitted = HALF_FULL;

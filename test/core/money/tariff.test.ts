@@ -109,6 +109,18 @@ t.test("the price of whole units is exact, also beyond what a number counts", as
   );
 });
 
+t.test("a call at a fixed price that broke off is charged for nothing, fees neither", async (t) => {
+  const perCall = new Tariff({
+    ...{ unit: "call", microVnd: 50, factors: NO_FACTORS },
+    ...{ discountBps: 0, discounts: null, catalogueVersion: "" },
+  });
+  const usage = usageOf({ inputTokens: 1_000, outputTokens: 10 });
+  const reply = { usage, status: 200, delivered: true, deliveredTokens: 10, taken: true };
+  const charge = (outcome: "broken" | "complete") => perCall.chargeOf({ ...reply, outcome }, 7_000);
+  t.match(charge("complete"), { quantity: null, feesMicroVnd: 7_000, costMicroVnd: 7_050 });
+  t.match(charge("broken"), { quantity: 0, feesMicroVnd: null, costMicroVnd: 0 });
+});
+
 t.test("without factors the price is that of all tokens together", async () => {
   fc.assert(
     fc.property(counted, unitPrice, discount, (usage, microVnd, bps) => {

@@ -13,7 +13,10 @@ import { ManualMachine } from "../manual-machine.ts";
 /** The commits of a process in one bucket, whose Redis takes acknowledgements or not. */
 function stage() {
   const machine = new ManualMachine();
-  const state = { epoch: "100", isFailing: false, canCommit: true, ready: "ready" };
+  const state = {
+    ...{ epoch: "100", isFailing: false, canCommit: true, ready: "ready" },
+    keep: async () => {},
+  };
   const acknowledged: string[] = [];
   const bucket = {
     name: "b00",
@@ -39,7 +42,7 @@ function stage() {
   const commits = new Commits({
     ...{ client: {} as never, buckets: [bucket], machine, log: recordedLog().log },
     memberships: new Map([[bucket, membership as unknown as Membership]]),
-    watch: { keep: async () => {}, isHome: true },
+    watch: { keep: () => state.keep(), isHome: true },
   });
   const add = (callId: string, id: string) => {
     const call = posting({ callId, accountId: "A", costMicroVnd: 1 });
@@ -174,3 +177,16 @@ t.test(
     t.strictSame(acknowledged, [], "the new epoch never had the entry");
   },
 );
+
+t.test("an acknowledgement waits until the progress of the ledger is kept", async (t) => {
+  const { state, acknowledged, bucket, commits, add } = stage();
+  add("c1", "1-0");
+  state.keep = async () => {
+    throw new Error("the disk is full");
+  };
+  await commits.acknowledge(await commits.read(10, 0));
+  t.strictSame(acknowledged, []);
+  state.keep = async () => {};
+  await commits.acknowledgeRest(bucket);
+  t.strictSame(acknowledged, ["1-0"]);
+});
