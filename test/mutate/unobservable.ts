@@ -27,6 +27,45 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "the gateway that ended its leases has taken it off the list",
   },
   {
+    source: "core/money/journal/writer.ts",
+    before: "for (let copy = 0;",
+    why: "copies of a name are numbered with gaps",
+  },
+  {
+    source: "core/money/journal/writer.ts",
+    before: "if (end + lineMax > GATHERED_BYTES)",
+    after: "if (end + lineMax >= GATHERED_BYTES)",
+    why: "one write more",
+  },
+  {
+    source: "core/money/ledger-watch.ts",
+    before: "for (let failures = 1;",
+    why: "another pause between two tries",
+  },
+  {
+    source: "core/money/ledger-history.ts",
+    before: "return progress.generation < known.generation;",
+    after: "return progress.generation <= known.generation;",
+    why: "they differ",
+  },
+  {
+    source: "core/money/usage-fields.ts",
+    before: "charged: true,",
+    after: "charged: false,",
+    why: "only its presence counts",
+  },
+  {
+    source: "core/money/redis/wallets.ts",
+    before: "const PAGE = ",
+    why: "another page size",
+  },
+  {
+    source: "core/money/ledger/postgres.ts",
+    before: "if (applied.length > 0)",
+    after: "if (applied.length >= 0)",
+    why: "a line of the log that names no migration",
+  },
+  {
     source: "core/money/embedded/wallet.ts",
     before: "if (most < total && most < floor)",
     after: "if (most <= total && most < floor)",

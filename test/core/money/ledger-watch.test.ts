@@ -231,6 +231,8 @@ t.test("a restore ends the refusal in every gateway, and commits go on", async (
   await gateways[0]?.watch.restored();
   t.equal(gateways[0]?.watch.refusal, undefined);
   await until("the other gateway compares again", () => !gateways[1]?.watch.wentBack);
+  const said = site.log.lines.filter(({ msg }) => /calls are served again/.test(String(msg)));
+  t.equal(said.length, 2, "each says so once");
   for (const { commit } of gateways) await commit();
   t.equal(await site.verdict(), false);
   for (const { watch } of gateways) await watch.stop();

@@ -204,6 +204,19 @@ t.test("a movement whose wallet cannot be reached is pending, and applied later"
   t.strictSame(await stage.after(10 * LIFETIMES.applyRetryMs), []);
 });
 
+t.test(
+  "a movement of no account, whose commit failed, is not looked for again and again",
+  async (t) => {
+    const { ledger, machine, wallets } = new Stage();
+    ledger.before = async (operation) => {
+      if (operation === "credit") throw new Error("no reply");
+    };
+    await t.rejects(wallets.credit({ ...movement(5n), accountId: "nobody" }), /no reply/);
+    await machine.advance(10 * LIFETIMES.applyRetryMs);
+    t.equal(ledger.calls.wallet, 1);
+  },
+);
+
 t.test("money that cannot be posted is not taken away", async (t) => {
   const stage = new Stage();
   const { debited, ledger, wallets } = stage;

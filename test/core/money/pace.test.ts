@@ -133,6 +133,17 @@ t.test("clients that left while they waited are let go, and the pace ends", asyn
   t.equal(stage.machine.timersRunning, 0);
 });
 
+t.test("a call gets nothing of the turn of those that left before it came", async (t) => {
+  const stage = new Stage();
+  stage.uncommitted = HALF_FULL;
+  stage.admit("left", "A", { gone: true });
+  await stage.machine.advance(1_500);
+  t.equal(stage.pace.waitingCalls, 0);
+  stage.admit("next");
+  await stage.machine.advance(2 * LIFETIMES.paceTickMs);
+  t.strictSame(stage.gone.includes("next"), false, "it waits for its own delay");
+});
+
 t.test("no call overtakes waiting ones when the backlog is gone", async (t) => {
   const stage = new Stage();
   stage.uncommitted = HALF_FULL;

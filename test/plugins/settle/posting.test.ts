@@ -1,10 +1,11 @@
 import t from "tap";
 import { Catalogue } from "../../../core/catalogue/catalogue.ts";
-import { NO_FACTORS, ONE } from "../../../core/catalogue/price-factors.ts";
+import { factorsOf, NO_FACTORS, ONE } from "../../../core/catalogue/price-factors.ts";
 import { Tariff } from "../../../core/money/tariff.ts";
 import type { Held } from "../../../core/plugin/call.ts";
 import { type Call, Usage } from "../../../core/plugin/index.ts";
 import { certainCharge } from "../../../plugins/settle/posting.ts";
+import { pushCost } from "../../../plugins/settle/price-headers.ts";
 
 const PRICE = {
   microVnd: 36_000,
@@ -19,6 +20,18 @@ function served(report: Partial<Usage>): Call {
   const call = { status: 200, delivered: true, outcome: "complete", usage, estimated: false };
   return call as unknown as Call;
 }
+
+t.test("a reply shows the tokens that have prices of their own", async (t) => {
+  const report = { inputTokens: 9, cacheReadTokens: 4, cacheWriteTokens: 3, outputTokens: 1 };
+  const call = Object.assign(served(report), { replyHeaders: [] as string[] });
+  const factors = factorsOf({ cached_input: 0.1, cache_write: 1.25 });
+  const charge = new Tariff({ ...PRICE, factors, unit: "mtok" }).chargeOf(call);
+  pushCost(call, charge, { chargedMicroVnd: 7, writtenOffMicroVnd: 0, duplicate: false }, "x-");
+  t.strictSame(call.replyHeaders, [
+    ...["x-cached-input-tokens", "4", "x-cache-write-tokens", "3"],
+    ...["x-cost-vnd", "0.000007"],
+  ]);
+});
 
 t.test("a call whose cost no amount can express", async (t) => {
   for (const [unit, report, held, costMicroVnd] of [

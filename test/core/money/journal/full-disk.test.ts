@@ -3,8 +3,11 @@ import {
   createEmbeddedHoldStore,
   type EmbeddedHoldStore,
 } from "../../../../core/money/embedded/store.ts";
+import { DiskProbe } from "../../../../core/money/journal/probe.ts";
 import { Spool } from "../../../../core/money/redis/spool.ts";
+import type { Disk } from "../../../../core/process/disk.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
+import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
 import { simulatedMachine } from "../simulated-machine.ts";
 
@@ -27,6 +30,20 @@ async function embedded({
   await pass(100);
   return store;
 }
+
+t.test("a disk that takes no new file is full too", async (t) => {
+  const { log, lines } = recordedLog();
+  const disk = {
+    exists: () => false,
+    create: () => {
+      throw new Error("EROFS: read-only file system");
+    },
+  } as unknown as Disk;
+  const probe = new DiskProbe({ disk, folder: "/data/journal", scratch: Buffer.alloc(1), log });
+  probe.try();
+  t.match(probe.failure, /EROFS/);
+  t.match(lines, [{ msg: /cannot write the journal/ }]);
+});
 
 t.test("a full disk is never taken for one with room, however long no call ends", async (t) => {
   const world = simulatedMachine();

@@ -314,6 +314,7 @@ t.test("a debit that got no reply is not taken once another gateway has refused 
     proxy.cut();
     t.ok((await sent) instanceof Error);
     t.equal(y.store.unsent().length, 1);
+    t.strictSame(await y.store.debit(debit), { kind: "posted", duplicate: true });
     t.match(await x.store.debit(debit), { kind: "short", availableMicroVnd: 200 });
     await x.store.void("c", "A");
     proxy.slow(0);
