@@ -99,6 +99,13 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: { powerLoss: 2_500, ledgerAway: 2_500 },
     from: 10,
   },
+  "a failed sync is repeated on the same file": {
+    file: "core/money/journal/journal.ts",
+    find: "return this.distrust(errorOf(error));",
+    replace: "return;",
+    store: "embedded",
+    faults: { diskFailsSyncs: 1_500, powerLoss: 1_500, ledgerAway: 1_500 },
+  },
   "a reply does not wait until its spooled post is on the disk": {
     file: "core/money/redis/spool.ts",
     find: "this.journal.whenSynced(first + posts.length - 1)",
