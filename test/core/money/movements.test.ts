@@ -230,19 +230,16 @@ t.test("money that cannot be posted is not taken away", async (t) => {
   t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 100n);
 });
 
-t.test(
-  "a debit that the ledger has is applied by whoever sends it again, and taken once",
-  async (t) => {
-    const { applied, ledger, wallets } = new Stage();
-    await ledger.credit(movement(100n));
-    // Its gateway died after the commit.
-    const debit = movement(-5n);
-    await ledger.commit([debitOf(debit, 0)]);
-    t.match(await wallets.credit(debit), { kind: "credited", applied: false });
-    t.strictSame(applied, ["movement 2: 100"]);
-    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 95n);
-  },
-);
+t.test("a debit that the ledger has is applied if it is sent again, and taken once", async (t) => {
+  const { applied, ledger, wallets } = new Stage();
+  await ledger.credit(movement(100n));
+  // Its gateway died after the commit.
+  const debit = movement(-5n);
+  await ledger.commit([debitOf(debit, 0)]);
+  t.match(await wallets.credit(debit), { kind: "credited", applied: false });
+  t.strictSame(applied, ["movement 2: 100"]);
+  t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 95n);
+});
 
 t.test("money that waits in quarantine is not taken a second time", async (t) => {
   const stage = new Stage();

@@ -218,7 +218,7 @@ t.test(
     const enter: typeof ledger.epochs.enter = async (...args) => {
       if (!isAway) return ledger.epochs.enter(...args);
       asked += 1;
-      throw new Error("the ledger is away");
+      throw new Error("the ledger is down");
     };
     const y = await world.addGateway({
       ledger: {
