@@ -4,6 +4,8 @@ import { digestOf } from "./file.ts";
 import { writeMails } from "./mails.ts";
 
 const LOOK_MS = 300_000;
+/** After a look that failed, or that found other statements it cannot close than the one before. */
+const RETRY_MS = 20_000;
 /** After a step the database is left to the calls for as long as the step took, at most this long. */
 const PAUSE_MS_MAX = 2_000;
 
@@ -24,14 +26,15 @@ export class Closing {
   constructor(private readonly services: Services) {
     this.throttledLog = new ThrottledLog(services.log);
     this.task = new PeriodicTask(async () => {
-      await this.look().catch((error: unknown) => {
+      const { failing = 0 } = this;
+      try {
+        await this.look();
+        return this.failing === failing ? LOOK_MS : RETRY_MS;
+      } catch (error) {
         if (!this.stopping.signal.aborted)
-          this.throttledLog.warn(
-            { err: error },
-            "cannot close statements; trying again in minutes",
-          );
-      });
-      return LOOK_MS;
+          this.throttledLog.warn({ err: error }, "cannot close statements; trying again soon");
+        return RETRY_MS;
+      }
     });
   }
 

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Generous, because the machine may be busy with other tests. */
-const WAIT_MS = 120_000;
+/** Generous: the machine may be busy with other tests, and what was refused twice is tried again after two minutes. */
+const WAIT_MS = 240_000;
 const PAUSE_MS_MIN = 5;
 const PAUSE_MS_MAX = 50;
 
 /**
- * Polls until the condition is true; fails after two minutes. The pauses grow, because a poll of a gateway costs
+ * Polls until the condition is true; fails after four minutes. The pauses grow, because a poll of a gateway costs
  * processor time in two processes, and what they wait for takes that time too.
  */
 export async function until(

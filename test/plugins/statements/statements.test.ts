@@ -116,8 +116,10 @@ t.test("statements of months that are over", async (t) => {
     }
     mailServer.refusals.push(450);
     await restart();
-    await until("both customers have a mail", () =>
-      [first, second].every((one) => mailsOf(one).length > 0),
+    const said = () => gateways.map(({ logs }) => logs.slice(-2_000)).join("\n");
+    await until(
+      () => `both customers have a mail; ${said()}`,
+      () => [first, second].every((one) => mailsOf(one).length > 0),
     );
     await restart();
     await until("the second look has ended", async () => (await closed(quiet)).length === 2);
