@@ -57,9 +57,7 @@ async function main(): Promise<void> {
   const main = isMeasured || parts.length > 0 ? undefined : await bundledMain();
   const ownEnv = main === undefined ? env : { ...env, [BUNDLED_MAIN]: main };
   if (isMeasured) Object.assign(env, { NODE_V8_COVERAGE: emptyCoverageFolder() });
-  const finished = await runAll(processes, ({ node }) =>
-    node === process.execPath ? ownEnv : env,
-  );
+  const finished = await runAll(processes, (node) => (node === process.execPath ? ownEnv : env));
   await postgres.stop();
   tellBusiest(finished);
   const failures = finished.flatMap(({ name, failures }) =>
@@ -78,7 +76,7 @@ async function main(): Promise<void> {
 /** Runs `PROCESSES_AT_ONCE` at a time; prints the result of each file and an estimate of the time left. */
 async function runAll(
   processes: readonly TestProcess[],
-  envOf: (process: TestProcess) => NodeJS.ProcessEnv,
+  envOf: (node: string) => NodeJS.ProcessEnv,
 ): Promise<Finished[]> {
   const startedMs = performance.now();
   const files = processes.reduce((sum, { paths }) => sum + paths.length, 0);
@@ -97,8 +95,7 @@ async function runAll(
   t.jobs = PROCESSES_AT_ONCE;
   const running = endingWithThisProcess();
   const clock = new EndedChildren();
-  const runs = processes.map(async (process) => {
-    const { node, version, paths } = process;
+  const runs = processes.map(async ({ node, version, paths }) => {
     const [first = ""] = paths;
     // Without the loader that tap adds to NODE_OPTIONS: every gateway would inherit it, at 0.4 s
     // each.
@@ -111,7 +108,7 @@ async function runAll(
       first,
     ];
     const options = {
-      env: envOf(process),
+      env: envOf(node),
       timeout: FILE_TIMEOUT_MS * paths.length,
       buffered: true,
     };

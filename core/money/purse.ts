@@ -10,15 +10,15 @@ const PURSES_MAX = 8;
 /** The texts of lists of purses. The budgets of a key are one list for a day, so most calls find theirs here. */
 const texts = new WeakMap<readonly Purse[], string>();
 
-/** Returns purses as a hold in Redis has them: `|<name>=<limit>|<name>=<limit>`. */
-export function pursesText(purses: readonly Purse[]): string {
-  requirePurses(purses);
-  return texts.get(purses) ?? "";
-}
-
 /** Throws RangeError unless a call can have these purses: each name once, 8 at most. */
 export function requirePurses(purses: readonly Purse[]): void {
-  if (texts.has(purses)) return;
+  pursesText(purses);
+}
+
+/** Returns purses as a hold in Redis has them: `|<name>=<limit>|<name>=<limit>`. Throws as `requirePurses` does. */
+export function pursesText(purses: readonly Purse[]): string {
+  const known = texts.get(purses);
+  if (known !== undefined) return known;
   const names = new Set<string>();
   for (const { name, limitMicroVnd } of purses) {
     if (!NAME.test(name) || name === WALLET || names.has(name)) {
@@ -32,7 +32,9 @@ export function requirePurses(purses: readonly Purse[]): void {
   if (names.size > PURSES_MAX) {
     throw new RangeError(`${names.size} purses are too many; name ${PURSES_MAX} at most`);
   }
-  texts.set(purses, purses.map(({ name, limitMicroVnd }) => `|${name}=${limitMicroVnd}`).join(""));
+  const text = purses.map(({ name, limitMicroVnd }) => `|${name}=${limitMicroVnd}`).join("");
+  texts.set(purses, text);
+  return text;
 }
 
 /**

@@ -251,6 +251,7 @@ export default function settle(
       }
       const budgets = key.limits?.budgets(clock.now());
       if (budgets && budgets.length > 0) {
+        // The list itself, if it can be: what is made of it is remembered by it.
         call.purses = call.purses.length === 0 ? budgets : [...call.purses, ...budgets];
       }
       call.lingerMs = lingerMsOf(call, model, call.upstream, settings, services.upstreams);

@@ -211,7 +211,7 @@ t.test(
     ledger.before = async (operation) => {
       if (operation === "credit") throw new Error("no reply");
     };
-    await t.rejects(wallets.credit({ ...movement(5n), accountId: "nobody" }), /no reply/);
+    await t.rejects(wallets.credit({ ...movement(5n), accountId: "none" }), /no reply/);
     for (let look = 0; look < 3; look += 1) await machine.advance(2 * LIFETIMES.applyRetryMs);
     t.equal(ledger.calls.wallet, 1);
   },
