@@ -6,6 +6,7 @@
  * - `write`: write stream events to the client
  * - `read`: read on from upstreams that have sent enough for one turn
  * - `post`: post the calls that have closed
+ * - `money`: gather the operations on money into one script
  * - `send`: send commands to Redis
  * - `ended`: report the calls that are over
  *
@@ -14,7 +15,7 @@
  * the caches for the rest, and each socket's reader wakes once. This halved the cost of a call above a bare proxy, and
  * cut that of a stream event to almost zero.
  */
-const STEPS = ["request", "reply", "write", "read", "post", "send", "ended"] as const;
+const STEPS = ["request", "reply", "write", "read", "post", "money", "send", "ended"] as const;
 
 type Step = (typeof STEPS)[number];
 type Work = () => void;
@@ -25,6 +26,7 @@ const waiting: Record<Step, Work[]> = {
   write: [],
   read: [],
   post: [],
+  money: [],
   send: [],
   ended: [],
 };

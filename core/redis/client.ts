@@ -90,9 +90,11 @@ export class RedisClient {
   }
 }
 
-/** Redis is at its `maxmemory`: the command was not carried out. */
+/** How Redis begins its reply to a command that it did not carry out, because it is at its `maxmemory`. */
+export const OUT_OF_MEMORY = "OOM";
+
 export function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith("OOM");
+  return error instanceof Error && error.message.startsWith(OUT_OF_MEMORY);
 }
 
 export function isUnknownScript(error: unknown): boolean {

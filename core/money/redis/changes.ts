@@ -1,7 +1,8 @@
 import { MICRO_VND_MAX } from "../../catalogue/amount.ts";
 import type { CreditTotal, WalletSnapshot } from "../hold-store.ts";
-import { asReply, type Bucket, NotMember, type Reply } from "./bucket.ts";
+import { type Bucket, NotMember } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
+import { asReply, type Reply } from "./operations.ts";
 import type { LedgerLookup } from "./store-options.ts";
 
 const CHANGE_ATTEMPTS = 3;

@@ -9,9 +9,10 @@ import type { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { StoredEntry } from "../outbox-entry.ts";
 import { callOf } from "../unreadable.ts";
-import { asReply, type Bucket } from "./bucket.ts";
+import type { Bucket } from "./bucket.ts";
 import { namesText } from "./holds.ts";
 import type { Membership } from "./membership.ts";
+import { asReply } from "./operations.ts";
 
 interface CommitsOptions {
   readonly client: RedisCommands;

@@ -1,7 +1,8 @@
 import { type Machine, sleep } from "../../process/machine.ts";
 import { walletKey } from "../purse.ts";
-import { asReply, type Bucket } from "./bucket.ts";
+import type { Bucket } from "./bucket.ts";
 import type { Membership } from "./membership.ts";
+import { asReply } from "./operations.ts";
 import type { StoreTimes } from "./store-options.ts";
 import type { RedisWallets } from "./wallets.ts";
 

@@ -7,7 +7,7 @@ import { listOf, numberOf, textOf } from "../../redis/reply.ts";
 import type { LedgerEpochs } from "../ledger-epochs.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
-import { asReply, Bucket, isJoining, LostOperations } from "./bucket.ts";
+import { Bucket, isJoining, LostOperations } from "./bucket.ts";
 import { FailureDetector } from "./failure-detector.ts";
 import type { BucketKeys } from "./keys.ts";
 import { epochScript } from "./scripts.ts";
@@ -308,7 +308,7 @@ export class Membership {
     if (this.canCommit && events.mayClaim()) await this.claim(view, nowMs);
     if (this.odd?.epoch === view.epoch) return 0;
     // Fails on another server than the one on which the epoch began.
-    if (bucket.state !== "ready") await bucket.run("noop", [], [], asReply);
+    if (bucket.state !== "ready") await bucket.confirm();
     const isOpen = view.isOpen || (await this.open(view, nowMs));
     bucket.set("ready", isOpen);
     events.maintained(this);

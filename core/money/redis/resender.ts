@@ -6,8 +6,9 @@ import { LIFETIMES } from "../lifetimes.ts";
 import type { Sent, UnsentPost } from "../outbox.ts";
 import type { StoredEntry } from "../outbox-entry.ts";
 import { callOf, costOf } from "../unreadable.ts";
-import { asReply, type Bucket, type Reply } from "./bucket.ts";
+import type { Bucket } from "./bucket.ts";
 import { namesText } from "./holds.ts";
+import { asReply, type Reply } from "./operations.ts";
 import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
 

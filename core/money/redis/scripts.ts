@@ -16,14 +16,18 @@ export type MoneyOperation = (typeof MONEY)[number] | "noop";
 export function moneyScript(bucket: string, server: string): Script {
   const [, run = "", address = "", data = ""] = SERVER.exec(server) ?? [];
   const home = `-- ${bucket}\nlocal home, address, data = '${run}', '${address}', '${data}'\n`;
-  return script(`${home}${moneyOperations}return { n, 'ok' }\n`);
+  return script(home + moneyOperations);
 }
 
 /** The only texts that may become part of a script. */
 const SERVER = /^([0-9a-f]+) (table: [0-9a-fx]+) ([0-9a-f]+)$/;
 
-const moneyOperations =
-  read("money") + MONEY.map((name) => `if ARGV[1] == '${name}' then\n${read(name)}end\n`).join("");
+const moneyOperations = [
+  read("money"),
+  ...MONEY.map((name) => `function operations.${name}(k, a, z)\n${read(name)}end\n`),
+  "function operations.noop() return { 'ok' } end\n",
+  read("run"),
+].join("");
 
 export const epochScript: Script = script(read("epoch"));
 

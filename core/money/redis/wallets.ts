@@ -4,8 +4,9 @@ import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import type { Balances, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
 import { ofKey, walletKey } from "../purse.ts";
-import { asReply, type Bucket, isJoining, NotMember } from "./bucket.ts";
+import { type Bucket, isJoining, NotMember } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
+import { asReply } from "./operations.ts";
 
 const LOAD_ATTEMPTS = 3;
 /** Hash fields per scan, for all wallets. A wallet or a purse has up to six. */

@@ -191,7 +191,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "an extension takes less than its floor": {
     file: `${LUA}extend.lua`,
-    find: "if most < tonumber(ARGV[5]) then",
+    find: "if most < tonumber(floor) then",
     replace: "if false then",
     store: "redis",
     faults: {},
@@ -213,7 +213,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "a debit takes less than its amount": {
     file: `${LUA}post.lua`,
-    find: "if ARGV[9] == 'whole' and charged < cost then",
+    find: "if debit == 'whole' and charged < cost then",
     replace: "if false then",
     store: "redis",
     faults: {},

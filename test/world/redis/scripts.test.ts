@@ -22,8 +22,8 @@ const LARGE = "9000";
 const SEEDS = 32;
 const OPERATIONS = 300;
 const LUA = "core/money/redis/lua";
-/** The files that begin scripts. They are not operations themselves. */
-const HEADS = ["epoch", "money"];
+/** The files that begin or end scripts. They are not operations themselves. */
+const HEADS = ["epoch", "money", "run"];
 const progressScript = script(readLua(`${LUA}/progress.lua`));
 const LATER_MS = "600000";
 /** The place of a post: its epoch, its process, and its id in their outbox, which contains the time. */
@@ -71,8 +71,11 @@ t.test("the simulated Redis runs every script as a real one does", async (t) => 
       if (reply !== expected) differences.push(`${what}: ${reply}, not ${expected}`);
       else if (expected.startsWith(FAILED)) differences.push(`${what}: ${expected}`);
       plan.hear(expected);
-      run.add(operation.name);
-      kinds.add(`${operation.name} ${/[a-z]{2,}/.exec(expected)?.[0] ?? ""}`);
+      const replies = operation.script === "money" ? JSON.parse(expected).slice(1) : [expected];
+      for (const [at, name] of operation.name.split(" ").entries()) {
+        run.add(name);
+        kinds.add(`${name} ${/[a-z]{2,}/.exec(String(replies[at]))?.[0] ?? ""}`);
+      }
     }
   }
   t.strictSame(differences, []);
@@ -141,7 +144,7 @@ class Side {
     );
     const reply = found.replace(/[0-9a-f]{40} table: 0x[0-9a-f]+ [0-9a-f]{40}/g, "server");
     return reply.replace(PLACE, (place, epoch, process, id) => {
-      if (reply.includes('"posted"') || !this.places.includes(place)) {
+      if (!this.places.includes(place)) {
         this.places.push(place);
         this.ids.push(id);
       }
@@ -172,8 +175,8 @@ class Plan {
   /** Learns the epoch, and the outbox of a new post, from a reply. */
   hear(reply: string): void {
     this.epoch = /^"(\d+-e)"$/.exec(reply)?.[1] ?? this.epoch;
-    const place = /"posted".*"(\d+-e)\|(p\d)\|#/.exec(reply);
-    if (place) this.outboxes.push(this.keys.outbox(place[1] ?? "", place[2] ?? ""));
+    for (const place of reply.matchAll(/"posted","\d+","\d+","(\d+-e)\|(p\d)\|#/g))
+      this.outboxes.push(this.keys.outbox(place[1] ?? "", place[2] ?? ""));
   }
 
   next(): Operation {
@@ -231,11 +234,30 @@ class Plan {
     return { name, script: epochScript, keys, args: [name, process, ...args] };
   }
 
+  /** Returns one script with up to four operations of a process. */
   private ofMoney(): Operation {
     const { random } = this;
-    const [call, account] = [`c${random.below(12)}`, `a${random.below(2)}`];
     const process = `p${random.below(3)}`;
-    const { wallets, holds, members, acceptsLoads, outbox } = this.keys.under(this.epoch, process);
+    const { wallets, holds, members } = this.keys.under(this.epoch, process);
+    const operations = Array.from({ length: 1 + random.below(4) }, () => this.operation(process));
+    return {
+      name: operations.map(([name]) => name).join(" "),
+      script: "money",
+      keys: [members, wallets, holds, ...operations.flatMap(([, [keys]]) => keys)],
+      args: [
+        process,
+        ...operations.flatMap(([name, [keys, args]]) => [
+          ...[name, String(keys.length), String(args.length)],
+          ...args,
+        ]),
+      ],
+    };
+  }
+
+  private operation(process: string): readonly [name: string, KeysAndArgs] {
+    const { random } = this;
+    const [call, account] = [`c${random.below(12)}`, `a${random.below(2)}`];
+    const { acceptsLoads, outbox } = this.keys.under(this.epoch, process);
     const amount = () => String(random.below(4_000));
     const purses = random.pick(["", "", "", "|day"]);
     const version = String(this.version);
@@ -279,13 +301,7 @@ class Plan {
       acknowledge: this.acknowledge(account + purses),
       noop: [[], []],
     };
-    const [operation, [keys, args]] = random.pick(Object.entries(all));
-    return {
-      name: operation,
-      script: "money",
-      keys: [members, wallets, holds, ...keys],
-      args: [operation, process, ...args],
-    };
+    return random.pick(Object.entries(all));
   }
 
   private hold(call: string, account: string): KeysAndArgs {

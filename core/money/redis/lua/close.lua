@@ -6,7 +6,7 @@
 -- A load that read the ledger before a wallet was closed may lack calls of that wallet: `:closes` makes it read again.
 --
 -- A wallet stays while a call has a hold, even of nothing: its gateway may die.
-local now, idle = tonumber(ARGV[3]), tonumber(ARGV[4])
+local now, idle = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
 local holders
 
 local function is_held(account)
@@ -24,7 +24,7 @@ local function is_held(account)
 end
 
 local closed = 0
-for at = 5, #ARGV do
+for at = a + 2, z do
   local account = ARGV[at]
   local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':u', account .. ':v')
   if not known[1] and not known[5] then
@@ -33,7 +33,7 @@ for at = 5, #ARGV do
     local available = known[1] or ''
     local since, before = string.match(known[4] or '', '^(%d+):(.*)$')
     if before ~= available then
-      call('HSET', wallets, account .. ':u', ARGV[3] .. ':' .. available)
+      call('HSET', wallets, account .. ':u', ARGV[a] .. ':' .. available)
     elseif now - since >= idle and not is_held(account) then
       call('HDEL', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c', account .. ':u')
       closed = closed + 1
@@ -43,4 +43,4 @@ end
 if closed > 0 then
   call('HINCRBY', wallets, ':closes', '1')
 end
-return { n, 'ok', closed }
+return { 'ok', closed }

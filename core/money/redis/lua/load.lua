@@ -1,20 +1,20 @@
 -- Loads a wallet, or a purse, as it was read from the ledger.
--- KEYS[4] exists if wallets may be loaded in this epoch
+-- KEYS[k] exists if wallets may be loaded in this epoch
 -- ARGV: account (`<account>|<name>` for a purse), balance, version, total of all movements, count of closes before the ledger was read
-local account = ARGV[3]
+local account, balance, version, credited, closes = unpack(ARGV, a, z)
 if call('HEXISTS', wallets, account .. ':a') == 1 then
-  return { n, 'loaded' }
+  return { 'loaded' }
 end
-if call('EXISTS', KEYS[4]) == 0 then
-  return { n, 'closed' }
+if call('EXISTS', KEYS[k]) == 0 then
+  return { 'closed' }
 end
-if (call('HGET', wallets, ':closes') or '') ~= ARGV[7] then
-  return { n, 'stale' }
+if (call('HGET', wallets, ':closes') or '') ~= closes then
+  return { 'stale' }
 end
 local known = tonumber(call('HGET', wallets, account .. ':v'))
-if known and known > tonumber(ARGV[5]) then
-  return { n, 'stale' }
+if known and known > tonumber(version) then
+  return { 'stale' }
 end
-call('HSET', wallets, account .. ':a', ARGV[4], account .. ':h', '0', account .. ':p', '0',
-  account .. ':v', ARGV[5], account .. ':c', ARGV[6])
-return { n, 'loaded' }
+call('HSET', wallets, account .. ':a', balance, account .. ':h', '0', account .. ':p', '0',
+  account .. ':v', version, account .. ':c', credited)
+return { 'loaded' }

@@ -1,36 +1,40 @@
--- Runs one operation on money, atomically. Each operation is a file beside this one; `scripts.ts` joins them into
--- one script per bucket.
+-- Runs operations on money, one after another: those that a gateway gathered in one turn. Each operation is a file beside this
+-- one; `scripts.ts` joins them into one script per bucket, `run.lua` last.
 --
--- KEYS[1] members of this epoch  KEYS[2] wallets  KEYS[3] holds  then the keys of the operation
--- ARGV[1] operation  ARGV[2] process  then the arguments of the operation
+-- KEYS[1] members of this epoch  KEYS[2] wallets  KEYS[3] holds  then the keys of each operation
+-- ARGV[1] process  then for each operation its name, how many keys and how many arguments it has, and its arguments
+-- An operation gets the place of its first key, of its first argument, and of its last argument: k, a, z.
 --
 -- Amounts are integers of at most 2^53 - 1, which a Lua number holds exactly, and which Redis takes from a script with all
 -- digits. text() writes them too; Lua itself would write 1e+15. Replies carry amounts as text: the client's parser adds digit
 -- by digit and is off by one close to 2^53.
 --
--- A reply begins with the count of this process's operations in this epoch. The count only rises: a process that gets a
--- lower one knows that Redis lost data. A process that is not a member, or is in an earlier epoch, changes nothing and gets 0.
+-- The reply is the count of this process's scripts in this epoch, then a list for each operation. The count only rises: a process
+-- that gets a lower one knows that Redis lost data. A process that is not a member, or is in an earlier epoch, changes nothing
+-- and gets 0.
+local KEYS, ARGV = KEYS, ARGV
 local wallets, holds = KEYS[2], KEYS[3]
-local owner = ARGV[2]
+local owner = ARGV[1]
 local call = redis.call
 
 -- A script that was sent to `home` may reach another server, if that one takes over on the way: then it does nothing.
--- `home` is certain, but takes 10 us; `noop` reads it, which begins the use of a server. The others compare the address
--- of this table, which takes 0.3 us, and differs between two servers if the system places memory at random.
+-- `home` is certain, but takes 10 us; `noop` reads it, which begins the use of a server, and is sent alone. The others compare the
+-- address of this table, which takes 0.3 us, and differs between two servers if the system places memory at random.
 if tostring(redis) ~= address
-  or ARGV[1] == 'noop' and (string.match(call('INFO', 'server'), 'run_id:(%x+)') ~= home
+  or ARGV[2] == 'noop' and (string.match(call('INFO', 'server'), 'run_id:(%x+)') ~= home
     or string.match(call('INFO', 'replication'), 'master_replid:(%x+)') ~= data) then
   return redis.error_reply('NOSCRIPT This script is for another server.')
 end
 
--- A Redis at its maxmemory refuses a script whose first write needs memory. These operations give memory back, so they
--- begin with a write that needs none and changes nothing. A post that Redis has already, by an earlier attempt without a
--- reply, needs no memory either: only its result lets its process commit it, which gives memory back.
-local done = ARGV[1] == 'post' and call('GET', KEYS[5])
-if done or ARGV[1] == 'acknowledge' or ARGV[1] == 'void' or ARGV[1] == 'close' or ARGV[1] == 'noop' then
+-- A Redis at its maxmemory refuses a script whose first write needs memory. After one that needs none it takes the others.
+local n = redis.pcall('HINCRBY', KEYS[1], owner, '1')
+local is_full = type(n) == 'table' and string.find(n.err, '^OOM') ~= nil
+if is_full then
   call('HDEL', KEYS[1], '')
+  n = call('HINCRBY', KEYS[1], owner, '1')
+elseif type(n) == 'table' then
+  return n
 end
-local n = call('HINCRBY', KEYS[1], owner, '1')
 if n < 2 then
   call('HDEL', KEYS[1], owner)
   return { 0 }
@@ -92,3 +96,5 @@ local function move(account, purses, available, held, uncommitted)
     end
   end
 end
+
+local operations = {}

@@ -4,27 +4,28 @@
 -- After a post without a reply: also gives back its charge, if its entry is still in this process's own outbox. Only
 -- this process can commit it from there, and it does not. If the outbox has another owner by now, the charge stays.
 -- A post that arrives after this step finds a result, and charges nothing.
--- KEYS[4] outbox of the process  KEYS[5] result of this call
+-- KEYS[k] outbox of the process  KEYS[k + 1] result of this call
 -- ARGV: epoch, account, purses as in post.lua, how long to remember the call (ms)
-local hold = call('HGET', holds, ARGV[3])
+local call_id, epoch, charged_account, charged_purses, kept = unpack(ARGV, a, z)
+local hold = call('HGET', holds, call_id)
 if hold then
   local amount, holder, account, purses = parts(hold)
   if holder == owner then
-    call('HDEL', holds, ARGV[3])
+    call('HDEL', holds, call_id)
     move(account, purses, amount, 0 - amount, 0)
   end
 end
-if KEYS[5] then
-  local done = call('GET', KEYS[5])
+if epoch then
+  local done = call('GET', KEYS[k + 1])
   local charged, place = string.match(done or '', '^(%d+):%d+:(.*)$')
-  local own = ARGV[4] .. '|' .. owner .. '|'
-  if done and string.sub(place, 1, #own) == own and call('XDEL', KEYS[4], string.sub(place, #own + 1)) == 1 then
+  local own = epoch .. '|' .. owner .. '|'
+  if done and string.sub(place, 1, #own) == own and call('XDEL', KEYS[k], string.sub(place, #own + 1)) == 1 then
     local amount = tonumber(charged)
-    move(ARGV[5], ARGV[6], amount, 0, 0 - amount)
+    move(charged_account, charged_purses, amount, 0, 0 - amount)
     done = false
   end
   if not done then
-    call('SET', KEYS[5], '0:0:', 'PX', ARGV[7])
+    call('SET', KEYS[k + 1], '0:0:', 'PX', kept)
   end
 end
-return { n, 'ok' }
+return { 'ok' }

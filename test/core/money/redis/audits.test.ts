@@ -7,6 +7,7 @@ import { BucketKeys } from "../../../../core/money/redis/keys.ts";
 import type { Membership } from "../../../../core/money/redis/membership.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
 import type { RedisCommands } from "../../../../core/redis/client.ts";
+import { sentOperations } from "./sent-operations.ts";
 
 const BUCKETS = 8;
 const PROCESSES = 50;
@@ -26,12 +27,12 @@ interface Process {
 function processOf(id: string, members: readonly string[]): Process {
   const state = { isReplying: true };
   const client = {
-    evalsha: async () => {
+    evalsha: async (_sha: string, _keys: readonly string[], args: readonly string[]) => {
       if (!state.isReplying) throw new Error("cut");
-      return [++operations, "held", "5"];
+      return [++scripts, ...sentOperations(args).map(() => ["held", "5"])];
     },
   } as unknown as RedisCommands;
-  let operations = 1;
+  let scripts = 1;
   const read: string[] = [];
   const all = Array.from({ length: BUCKETS }, (_, at) => {
     const keys = new BucketKeys("test", at);

@@ -1,19 +1,27 @@
 import t from "tap";
-import { asReply, Bucket, NotMember } from "../../../../core/money/redis/bucket.ts";
+import { Bucket, NotMember } from "../../../../core/money/redis/bucket.ts";
 import { BucketKeys } from "../../../../core/money/redis/keys.ts";
+import { asReply } from "../../../../core/money/redis/operations.ts";
 import type { RedisCommands } from "../../../../core/redis/client.ts";
 import { ManualMachine } from "../manual-machine.ts";
+import { sentOperations } from "./sent-operations.ts";
 
 /** A bucket in a Redis that replies with these counts of operations. */
-function stage(counts: number[] = []) {
-  const client = { evalsha: async () => [counts.shift(), "ok"] } as unknown as RedisCommands;
+function stage(counts: number[] = [], reply: (name: string) => unknown[] = () => ["ok"]) {
+  const scripts: { epoch: string | undefined; names: string[] }[] = [];
+  const evalsha = async (_: string, [members = ""]: string[], args: readonly string[]) => {
+    const names = sentOperations(args).map(({ name }) => name);
+    scripts.push({ epoch: members.split(":")[2], names });
+    return [counts.shift(), ...names.map(reply)];
+  };
+  const client = { evalsha } as unknown as RedisCommands;
   const troubles: unknown[] = [];
   const onTrouble = (error: unknown) => troubles.push(error);
   const machine = new ManualMachine();
   const bucket = new Bucket(new BucketKeys("t", 0), { client, process: "me", machine, onTrouble });
   bucket.enter("1-a", "");
   bucket.set("ready", true);
-  return { bucket, troubles };
+  return { bucket, troubles, scripts };
 }
 
 t.test("a reply counts only if its count of operations is above all before", async (t) => {
@@ -47,4 +55,54 @@ t.test("work in a bucket that must be joined first is tried three times", async 
   t.equal(tries, 3);
   await t.rejects(work(1, new Error("other")), /other/);
   t.equal(tries, 1);
+});
+
+t.test("operations of one turn are one script, and each gets its own reply", async (t) => {
+  const reply = (name: string) => (name === "void" ? ["failed", "ERR broken"] : [name]);
+  const { bucket, troubles, scripts } = stage([2, 3], reply);
+  const names = ["hold", "void", "post"] as const;
+  const turn = names.map((name) => bucket.run(name, [], [], asReply));
+  const results = await Promise.allSettled(turn);
+  t.match(results, [
+    { value: ["hold"] },
+    { reason: { message: "ERR broken" } },
+    { value: ["post"] },
+  ]);
+  t.equal(troubles.length, 1);
+  t.match(await bucket.run("load", [], [], asReply), ["load"]);
+  t.strictSame(
+    scripts.map((each) => each.names),
+    [["hold", "void", "post"], ["load"]],
+  );
+});
+
+t.test("a turn of many operations takes several scripts", async (t) => {
+  const { bucket, scripts } = stage([2, 3, 4]);
+  await Promise.all(Array.from({ length: 150 }, () => bucket.run("hold", [], [], asReply)));
+  t.strictSame(
+    scripts.map(({ names }) => names.length),
+    [64, 64, 22],
+  );
+});
+
+t.test("an operation belongs to the epoch in which it was asked for", async (t) => {
+  const { bucket, troubles, scripts } = stage([2, 2]);
+  const before = bucket.run("hold", [], [], asReply);
+  bucket.enter("2-b", "");
+  const after = bucket.run("post", [], [], asReply);
+  await t.rejects(before, NotMember);
+  t.match(await after, ["ok"]);
+  t.match(scripts, [
+    { epoch: "1-a", names: ["hold"] },
+    { epoch: "2-b", names: ["post"] },
+  ]);
+  t.strictSame(troubles, [], "a reply from an epoch before says nothing about this one");
+});
+
+t.test("a reply that cannot be read fails its operation", async (t) => {
+  const { bucket } = stage([2]);
+  const none = bucket.run("hold", [], [], () => {
+    throw new Error("cannot be read");
+  });
+  await t.rejects(none, /cannot be read/);
 });

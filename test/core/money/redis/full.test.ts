@@ -63,6 +63,27 @@ t.test("a Redis at its maxmemory", async (t) => {
     await dispose();
   });
 
+  t.test("takes back money beside a hold of the same script, and refuses the hold", async (t) => {
+    const { store, dispose } = await startStore({ servers: server.url });
+    await store.load("A", funded);
+    t.equal((await store.hold(holdRequest("held", 10))).kind, "held");
+    await store.post(posting({ callId: "posted", accountId: "A", costMicroVnd: 1 }));
+    const entries = await store.read(1, 0);
+    await fill();
+    const turn = [
+      store.hold(holdRequest("before", 10)),
+      store.void("held", "A"),
+      store.acknowledge(entries),
+      store.hold(holdRequest("after", 10)),
+    ] as const;
+    const [before, , , after] = await Promise.all(turn);
+    for (const refused of [before, after]) t.match(refused, { kind: "unavailable", reason: /OOM/ });
+    const left = { heldMicroVnd: 0, uncommittedMicroVnd: 0, availableMicroVnd: 999_999 };
+    t.match(await store.balances("A"), left);
+    await room();
+    await dispose();
+  });
+
   t.test("gives back posts whose replies were lost before it was full", async (t) => {
     const client = new SwitchedClient([server]);
     const { store, dispose } = await startStore({ client, servers: server.url });

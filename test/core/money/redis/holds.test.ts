@@ -6,6 +6,7 @@ import { BucketKeys } from "../../../../core/money/redis/keys.ts";
 import type { Membership } from "../../../../core/money/redis/membership.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
 import type { RedisCommands } from "../../../../core/redis/client.ts";
+import { sentOperations } from "./sent-operations.ts";
 
 t.test("a void without a reply makes the bucket due for two audits", async (t) => {
   const done: string[] = [];
@@ -58,11 +59,12 @@ async function lostHold(hooks: { onLoad?: () => void; onSend?: () => void } = {}
   const sent: string[] = [];
   let count = 1;
   const client = {
-    async evalsha(_sha: string, _keys: readonly string[], [operation = ""]: readonly string[]) {
-      sent.push(operation);
+    async evalsha(_sha: string, _keys: readonly string[], args: readonly string[]) {
+      const names = sentOperations(args).map(({ name }) => name);
+      sent.push(...names);
       count += 1;
-      if (operation === "hold") hooks.onSend?.();
-      return [count, "held", "9"];
+      if (names.includes("hold")) hooks.onSend?.();
+      return [count, ...names.map(() => ["held", "9"])];
     },
   } as unknown as RedisCommands;
   const keys = new BucketKeys("test", 0);

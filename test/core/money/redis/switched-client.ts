@@ -1,6 +1,7 @@
 import { RedisAway, type RedisCommands } from "../../../../core/redis/client.ts";
 import type { Script } from "../../../../core/redis/script.ts";
 import type { RedisServer } from "../../../support/redis.ts";
+import { sentOperations } from "./sent-operations.ts";
 import { clientOf } from "./store.ts";
 
 /** A client that finds the primary at the server that the test says. */
@@ -59,21 +60,23 @@ export class SwitchedClient implements RedisCommands {
   }
 
   private async send(
-    [operation = ""]: readonly string[],
+    args: readonly string[],
     command: (client: RedisCommands) => Promise<unknown>,
   ): Promise<unknown> {
+    const names = [args[0] ?? "", ...sentOperations(args).map(({ name }) => name)];
+    const isOneOf = (operations: ReadonlySet<string>) => names.some((name) => operations.has(name));
     await this.thawed;
-    this.before.get(operation)?.();
+    for (const name of names) this.before.get(name)?.();
     const client = this.primary && this.clients.get(this.primary);
-    if (client === undefined || this.unsent.has(operation)) throw new RedisAway("cut by the test");
-    if (this.late.has(operation)) {
+    if (client === undefined || isOneOf(this.unsent)) throw new RedisAway("cut by the test");
+    if (isOneOf(this.late)) {
       this.underWay.push(() => command(client));
       throw new RedisAway("cut by the test");
     }
-    if (this.twice.has(operation)) await command(client);
+    if (isOneOf(this.twice)) await command(client);
     const reply = await command(client);
-    if (this.unheard.has(operation)) throw new Error("the reply is lost");
-    if (operation === "look") this.looks += 1;
+    if (isOneOf(this.unheard)) throw new Error("the reply is lost");
+    if (args[0] === "look") this.looks += 1;
     return reply;
   }
 }
