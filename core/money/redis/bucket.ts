@@ -16,7 +16,7 @@ import { Operations, type Reply } from "./operations.ts";
 import { type MoneyOperation, moneyScript } from "./scripts.ts";
 
 const ATTEMPTS = 3;
-/** Operations in one script. While it runs, Redis serves nobody else: some 12 µs for each. */
+/** Operations in one script. While it runs, some 12 µs for each, Redis does nothing else. */
 const GATHERED_MAX = 64;
 
 /** The operation was not done, because this gateway is not a member of the bucket's epoch. */
