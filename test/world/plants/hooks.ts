@@ -4,7 +4,7 @@ import type {
   ResolveFnOutput,
   ResolveHookContext,
 } from "node:module";
-import { PLANTS, type Plant } from "./plants.ts";
+import { type Edit, PLANTS, type Plant } from "./plants.ts";
 
 type NextResolve = (
   specifier: string,
@@ -46,19 +46,28 @@ export async function load(
 }
 
 /** Returns the source of a module with the bug; undefined if the bug belongs elsewhere. */
-function planted({ file, find, replace }: Plant, path: string, source: string): string | undefined {
-  const isLua = file.endsWith(".lua");
-  const module = isLua ? READS_LUA : file;
-  if (!path.endsWith(`/dist/${module.replace(/\.ts$/, ".js")}`)) return undefined;
-  if (!isLua) return replaceOnce(source, find, replace);
-  const reading = [
-    'const text = readFileSync(join(packageRoot, file), "utf8");',
-    `if (file !== ${JSON.stringify(file)}) return text;`,
+function planted(plant: Plant, path: string, source: string): string | undefined {
+  const edits = [plant, ...(plant.also ?? [])].filter(({ file }) => {
+    const module = file.endsWith(".lua") ? READS_LUA : file;
+    return path.endsWith(`/dist/${module.replace(/\.ts$/, ".js")}`);
+  });
+  if (edits.length === 0) return undefined;
+  const lua = edits.filter(({ file }) => file.endsWith(".lua"));
+  const own = edits.filter((edit) => !lua.includes(edit));
+  const edited = own.reduce((text, edit) => replaceOnce(text, edit.find, edit.replace), source);
+  return lua.length === 0 ? edited : replaceOnce(edited, READING, readingWith(lua));
+}
+
+function readingWith(edits: readonly Edit[]): string {
+  const steps = edits.map(({ file, find, replace }) => [
+    `if (file === ${JSON.stringify(file)}) {`,
     `const parts = text.split(${JSON.stringify(find)});`,
     'if (parts.length !== 2) throw new Error("the plant is out of date");',
-    `return parts.join(${JSON.stringify(replace)});`,
-  ];
-  return replaceOnce(source, READING, reading.join("\n"));
+    `text = parts.join(${JSON.stringify(replace)});`,
+    "}",
+  ]);
+  const read = 'let text = readFileSync(join(packageRoot, file), "utf8");';
+  return [read, ...steps.flat(), "return text;"].join("\n");
 }
 
 function replaceOnce(text: string, find: string, replace: string): string {

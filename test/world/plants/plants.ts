@@ -1,15 +1,18 @@
 import type { FaultName, StoreKind } from "../fault-names.ts";
 
-/**
- * A bug for a simulated run: a replacement in one place of the code. Production code does not know
- * of it.
- */
-export interface Plant {
+/** A replacement in one place of the code. */
+export interface Edit {
   /** Path from the package's root: the source of a compiled file, or a Lua file. */
   readonly file: string;
   /** Occurs exactly once; otherwise the plant is out of date. */
   readonly find: string;
   readonly replace: string;
+}
+
+/** A bug for a simulated run. Production code does not know of it. */
+export interface Plant extends Edit {
+  /** Most promises of several gateways are kept in two places, and one of them is enough: these break the other too. */
+  readonly also?: readonly Edit[];
   readonly store: StoreKind;
   /** Faults that reveal the bug soon; without them it takes the whole swarm. */
   readonly faults: Readonly<Partial<Record<FaultName, number>>>;
@@ -200,7 +203,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   "a credit adds all that was ever credited": {
     file: `${LUA}credit.lua`,
     find: "local amount = tonumber(difference)",
-    replace: "difference = is_newer and credited or '0' local amount = tonumber(difference)",
+    replace: "difference = credited local amount = tonumber(difference)",
     store: "redis",
     faults: {},
   },
@@ -277,5 +280,85 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { redisLosesReplies: 700 },
     movements: 200,
+  },
+  "wallets outlive their epoch": {
+    file: "core/money/redis/keys.ts",
+    find: "under}w`",
+    replace: "this.base}w`",
+    also: [
+      {
+        file: `${LUA}epoch.lua`,
+        find: "  return base .. (of or epoch) .. ':' .. name",
+        replace: "  return name == 'w' and base .. 'w' or base .. (of or epoch) .. ':' .. name",
+      },
+      { file: `${LUA}epoch.lua`, find: "{ 'w', 'holds',", replace: "{ 'holds'," },
+    ],
+    store: "redis",
+    faults: { redisOldSnapshot: 2_500, redisFailOver: 2_500 },
+  },
+  "every epoch has the same name": {
+    file: "core/money/redis/membership.ts",
+    find: "Math.max(counter, known) + 1",
+    replace: "1",
+    also: [
+      {
+        file: "core/money/redis/membership.ts",
+        find: "machine.uuid().slice(0, 8)",
+        replace: '"x"',
+      },
+    ],
+    store: "redis",
+    faults: { redisWipe: 900, redisOldSnapshot: 1_500, ledgerRestored: 4_000 },
+  },
+  "scripts that a server does not know are sent to it": {
+    file: "core/money/redis/bucket.ts",
+    find: ".evalsha(sha, keys, args)",
+    replace: ".run(this.script, keys, args)",
+    // Three other signs would end the epoch within a second.
+    also: [
+      { file: "core/money/redis/bucket.ts", find: "if (n <= this.seen)", replace: "if (false)" },
+      {
+        file: "core/money/redis/membership.ts",
+        find: "if (view.server !== view.epochServer)",
+        replace: "if (false)",
+      },
+      {
+        file: "core/money/redis/membership.ts",
+        find: "if (seen !== undefined && view.operations < seen)",
+        replace: "if (false)",
+      },
+    ],
+    store: "redis",
+    faults: { redisOldSnapshot: 3_500, redisFailOver: 3_500 },
+    from: 85,
+  },
+  "a writer commits twice at a time": {
+    file: "core/money/ledger/writer.ts",
+    find: "const writer = idle.pop() ?? this.uuid();",
+    replace: "this.one ??= this.uuid(); const writer = this.one;",
+    store: "redis",
+    faults: { ledgerRestored: 5_000, ledgerSlow: 2_500 },
+    from: 90,
+  },
+  "writers go on after a restore of the ledger": {
+    file: "core/money/ledger/writer.ts",
+    find: "this.counts = new Map();\n        this.idle = [];",
+    replace: "",
+    store: "redis",
+    faults: { ledgerRestored: 2_500, ledgerSlow: 700 },
+  },
+  "a commit leaves the purses of its calls as they were": {
+    file: "test/world/ledger.ts",
+    find: "this.purses.charge(entry);",
+    replace: "",
+    store: "redis",
+    faults: { purseChange: 700, redisWipe: 2_000 },
+  },
+  "a hold takes a purse below its limit": {
+    file: `${LUA}money.lua`,
+    find: "if limit + balance < available then",
+    replace: "if false then",
+    store: "redis",
+    faults: { purseChange: 700 },
   },
 };

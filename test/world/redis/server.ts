@@ -13,7 +13,7 @@ export interface ServerOptions {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly lua: LuaScripts;
-  /** Called with a wallet whose available balance is below zero. */
+  /** Called with a wallet whose available balance is below zero, and with a purse that a hold took below its limit. */
   readonly onBelowZero: (key: string, field: string, amount: string) => void;
 }
 
@@ -161,7 +161,9 @@ export class RedisServer {
     if (name === "INFO") return this.info(args[0]);
     if (isWrite(name) && this.isReadOnly) throw new Error(READ_ONLY);
     if (needsMemory(name) && memory.isFull) throw new Error(OOM);
+    const held = this.data.hash(args[0] ?? "").get(args[1] ?? "");
     const reply = this.data.run(name, args, nowMs);
+    if (name === "HSET") this.checkPurses(args, held);
     if (isWrite(name)) this.wrote(name, args, nowMs);
     if (name === "HINCRBY") this.checkBalance(args);
     return reply;
@@ -172,6 +174,19 @@ export class RedisServer {
     if (!field.endsWith(":a") || field.includes("|")) return;
     const amount = this.data.hash(key).get(field) ?? "";
     if (amount.startsWith("-")) this.options.onBelowZero(key, field, amount);
+  }
+
+  /** A hold that was taken or raised leaves its purses within their limits: see `hold.lua`. */
+  private checkPurses([key = "", , hold = ""]: readonly string[], before = "0"): void {
+    if (!key.endsWith(":holds") || Number.parseInt(hold, 10) <= Number.parseInt(before, 10)) return;
+    const [head = "", ...purses] = hold.split("|");
+    const wallets = this.data.hash(key.replace(/holds$/, "w"));
+    for (const purse of purses) {
+      const [name = "", limit] = purse.split("=");
+      const field = `${head.split(":")[2]}|${name}`;
+      const left = Number(limit) + Number(wallets.get(`${field}:a`));
+      if (!(left >= 0)) this.options.onBelowZero(key, field, String(left));
+    }
   }
 
   private info(section: string | undefined): string {
