@@ -1,9 +1,11 @@
 import t from "tap";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
+import { bucketIndexOf } from "../../../../core/redis/buckets.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
-import { connectedClient, emptyLedger, startStore } from "./store.ts";
+import { holdRequest } from "../wallet-fixtures.ts";
+import { BUCKETS, connectedClient, emptyLedger, startStore } from "./store.ts";
 
 let server: RedisServer;
 
@@ -42,6 +44,24 @@ t.test("a post whose wallet is not loaded is kept, and charged once it is", asyn
     const balances = await store.balances("D");
     return balances?.uncommittedMicroVnd === 3 && balances.availableMicroVnd === 2;
   });
+});
+
+t.test("a wallet that is broken in Redis fails no other call of its turn", async (t) => {
+  const { store, prefix, dispose } = await startStore({ servers: server.url });
+  t.teardown(dispose);
+  const ids = Array.from({ length: 3 * BUCKETS }, (_, at) => `account ${at}`);
+  const [first = "", broken = "", last = ""] = ids.filter((id) => bucketIndexOf(id, BUCKETS) === 0);
+  const amounts = { balanceMicroVnd: 50n, creditVersion: 1, creditedMicroVnd: 50n };
+  for (const accountId of [first, broken, last])
+    t.equal(await store.load(accountId, async () => ({ accountId, ...amounts })), true);
+  const [wallets] = (await server.call("KEYS", `${prefix}:*:w`)) as string[];
+  await server.call("HSET", wallets ?? "", `${broken}:h`, "no number");
+  const turn = [first, broken, last].map((id) => store.hold(holdRequest(`of ${id}`, 10, id)));
+  t.match(await Promise.all(turn), [
+    { kind: "held" },
+    { kind: "unavailable", reason: /not an integer/ },
+    { kind: "held" },
+  ]);
 });
 
 t.test("nothing is read of a wallet before the store knows which data is valid", async (t) => {
