@@ -1,4 +1,4 @@
-import type { OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
+import type { Movement, OutboxEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { SimulatedGateway } from "./gateway.ts";
 import type { Host } from "./host.ts";
@@ -64,6 +64,12 @@ export class Judge {
   }
 
   /** Records a violation. */
+  /** An operator heard that a movement is done. */
+  confirmed({ reference }: Movement): void {
+    if (!this.world.ledger.books.movements.has(reference))
+      this.violated(`movement ${reference} was confirmed, and the ledger does not have it`);
+  }
+
   violated(what: string): void {
     if (this.broken.length < 20 && !this.broken.includes(what)) this.broken.push(what);
   }

@@ -361,4 +361,28 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { purseChange: 700 },
   },
+  "a movement that takes money is confirmed before its commit": {
+    file: "core/money/movements.ts",
+    find: "const result = await this.committed(movement);",
+    replace: "return { kind: 'credited', applied: true };",
+    store: "redis",
+    faults: { ledgerSlow: 2_000 },
+    movements: 100,
+  },
+  "a debit that the ledger has already keeps its charge": {
+    file: "core/money/committer.ts",
+    find: 'const isReturned = "debit" in entry && returned.includes(entry.entryId);',
+    replace: "const isReturned = false;",
+    // The ledger is asked for the reference before the post, too.
+    also: [
+      {
+        file: "core/money/movements.ts",
+        find: "if (earlier !== undefined)\n            return earlier;\n        if (-movement",
+        replace: "if (-movement",
+      },
+    ],
+    store: "redis",
+    faults: { kill: 2_500, ledgerLosesReplies: 2_000, redisWipe: 4_000 },
+    movements: 300,
+  },
 };
