@@ -161,9 +161,10 @@ export class RedisServer {
     if (name === "INFO") return this.info(args[0]);
     if (isWrite(name) && this.isReadOnly) throw new Error(READ_ONLY);
     if (needsMemory(name) && memory.isFull) throw new Error(OOM);
-    const held = this.data.hash(args[0] ?? "").get(args[1] ?? "");
+    const isHold = name === "HSET" && args[0]?.endsWith(":holds");
+    const held = isHold ? this.data.hash(args[0] ?? "").get(args[1] ?? "") : undefined;
     const reply = this.data.run(name, args, nowMs);
-    if (name === "HSET") this.checkPurses(args, held);
+    if (isHold) this.checkPurses(args, held);
     if (isWrite(name)) this.wrote(name, args, nowMs);
     if (name === "HINCRBY") this.checkBalance(args);
     return reply;
@@ -178,7 +179,7 @@ export class RedisServer {
 
   /** A hold that was taken or raised leaves its purses within their limits: see `hold.lua`. */
   private checkPurses([key = "", , hold = ""]: readonly string[], before = "0"): void {
-    if (!key.endsWith(":holds") || Number.parseInt(hold, 10) <= Number.parseInt(before, 10)) return;
+    if (Number.parseInt(hold, 10) <= Number.parseInt(before, 10)) return;
     const [head = "", ...purses] = hold.split("|");
     const wallets = this.data.hash(key.replace(/holds$/, "w"));
     for (const purse of purses) {

@@ -10,7 +10,7 @@ import { sentOperations } from "./sent-operations.ts";
 function stage(counts: number[] = [], reply: (name: string) => unknown[] = () => ["ok"]) {
   const scripts: { epoch: string | undefined; names: string[] }[] = [];
   const evalsha = async (_: string, [members = ""]: string[], args: readonly string[]) => {
-    const names = sentOperations(args).map(({ name }) => name);
+    const names = sentOperations(args);
     scripts.push({ epoch: members.split(":")[2], names });
     return [counts.shift(), ...names.map(reply)];
   };

@@ -60,7 +60,7 @@ async function lostHold(hooks: { onLoad?: () => void; onSend?: () => void } = {}
   let count = 1;
   const client = {
     async evalsha(_sha: string, _keys: readonly string[], args: readonly string[]) {
-      const names = sentOperations(args).map(({ name }) => name);
+      const names = sentOperations(args);
       sent.push(...names);
       count += 1;
       if (names.includes("hold")) hooks.onSend?.();

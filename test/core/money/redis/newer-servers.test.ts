@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -41,8 +41,8 @@ t.test("money in the servers of Debian 13:", { skip }, async (t) => {
       writeFileSync(
         program,
         `#!/bin/sh\nexec ${loader} --library-path ${libraries} ${server} "$@"\n`,
+        { mode: 0o755 },
       );
-      chmodSync(program, 0o755);
       t.match((await run(program, ["--version"])).stdout, version);
       const env = { ...process.env, PATH: `${path}${delimiter}${process.env["PATH"]}` };
       for (const file of FILES) {

@@ -1,17 +1,6 @@
-/** An operation on money as a script gets it: see `money.lua`. */
-interface SentOperation {
-  readonly name: string;
-  readonly args: readonly string[];
-}
-
-/** Returns the operations in the arguments of a script that moves money. */
-export function sentOperations([, ...args]: readonly string[]): SentOperation[] {
-  const operations: SentOperation[] = [];
-  for (let at = 0; at + 2 < args.length; ) {
-    const [name = "", , count] = args.slice(at, at + 3);
-    const end = at + 3 + Number(count);
-    operations.push({ name, args: args.slice(at + 3, end) });
-    at = end;
-  }
-  return operations;
+/** Returns the names of the operations in the arguments of a script that moves money: see `money.lua`. */
+export function sentOperations([, ...args]: readonly string[]): string[] {
+  const names: string[] = [];
+  for (let at = 0; at + 2 < args.length; at += 3 + Number(args[at + 2])) names.push(args[at] ?? "");
+  return names;
 }

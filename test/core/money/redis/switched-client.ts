@@ -63,7 +63,7 @@ export class SwitchedClient implements RedisCommands {
     args: readonly string[],
     command: (client: RedisCommands) => Promise<unknown>,
   ): Promise<unknown> {
-    const names = [args[0] ?? "", ...sentOperations(args).map(({ name }) => name)];
+    const names = [args[0] ?? "", ...sentOperations(args)];
     const isOneOf = (operations: ReadonlySet<string>) => names.some((name) => operations.has(name));
     await this.thawed;
     for (const name of names) this.before.get(name)?.();
