@@ -17,6 +17,15 @@ const SERVER = "DATABASE_URL";
 /** Environment variable of a run's test files: the name of a database that has all migrations. */
 const TEMPLATE = "TOLLGATE_TEST_TEMPLATE";
 
+/** Tables of the statements and locks on a test's own database: its server has those of other tests too. */
+export const OWN_STATEMENTS =
+  "(select * from pg_stat_activity where datname = current_database()) own_statements";
+/** Not by statements: Postgres reads those once in a transaction. The lock on a transaction's id names no database. */
+export const OWN_LOCKS = `(select * from pg_locks where pid in (
+    select pid from pg_locks join pg_database on pg_database.oid = database
+    where datname = current_database()
+  )) own_locks`;
+
 /** A database for one test. */
 export interface TestPostgres {
   readonly url: string;

@@ -5,10 +5,9 @@ import t from "tap";
 import { connect } from "../../../core/database/client.ts";
 import { migrate } from "../../../core/database/migrate.ts";
 import { recordedLog } from "../../support/log.ts";
-import { startPostgres } from "../../support/postgres.ts";
+import { OWN_LOCKS, OWN_STATEMENTS, startPostgres } from "../../support/postgres.ts";
 
-const LOCKS = `select from pg_locks join pg_database on pg_database.oid = database
-  where locktype = 'advisory' and datname = current_database()`;
+const LOCKS = `select from ${OWN_LOCKS} where locktype = 'advisory'`;
 const STATEMENT_TIMEOUT_MS = 1_000;
 /** Ends once another process has waited for the lock for much longer than its statements may take. */
 const LONG_MIGRATION = `
@@ -40,8 +39,7 @@ t.test("a start waits for another one whose migration takes long", async (t) => 
 
   writeFileSync(join(folder, "0001-long.sql"), LONG_MIGRATION);
   const first = migrate(one, folder);
-  const runs =
-    "select from pg_stat_activity where query like '%0001-long%' and pid <> pg_backend_pid()";
+  const runs = `select from ${OWN_STATEMENTS} where query like '%0001-long%' and pid <> pg_backend_pid()`;
   while ((await two.query(`${LOCKS} and granted and exists (${runs})`)).length === 0);
   const second = migrate(two, folder);
   t.strictSame(await Promise.allSettled([first, second]), [

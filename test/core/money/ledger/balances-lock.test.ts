@@ -8,7 +8,7 @@ import {
   refuseOwnedBalances,
 } from "../../../../core/money/ledger/balances-lock.ts";
 import { recordedLog } from "../../../support/log.ts";
-import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+import { OWN_STATEMENTS, startPostgres, type TestPostgres } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
 
 const TIMES = { balancesBeatMs: 10, balancesSilentMs: 2_000 } as const;
@@ -139,7 +139,7 @@ t.test("the lock on balances in memory", async (t) => {
       await other.query("select pg_advisory_lock(1)");
       const commit = killed.query("insert into late select 1 from pg_advisory_xact_lock(1)");
       const isLost = t.rejects(commit);
-      const waiting = "select 1 from pg_stat_activity where wait_event = 'advisory'";
+      const waiting = `select 1 from ${OWN_STATEMENTS} where wait_event = 'advisory'`;
       await until("the commit waits", async () => (await sql.query(waiting)).length > 0);
       const next = lockOf({ folder: "a" });
       await next.start();
@@ -177,11 +177,7 @@ t.test("the lock on balances in memory", async (t) => {
     };
     const before = await beats();
     for (let cut = 0; cut < 5; cut += 1) {
-      await sql
-        .query(
-          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()",
-        )
-        .catch(() => {});
+      await sql.query(`select pg_terminate_backend(pid) from ${OWN_STATEMENTS}`).catch(() => {});
     }
     await until("it goes on", async () => (await beats().catch(() => 0n)) > before + 1n);
     t.equal(lock.refusal(), undefined);

@@ -3,6 +3,7 @@ import type { Test } from "tap";
 import { EntryRefused } from "../../../../core/money/ledger.ts";
 import type { Movement } from "../../../../core/money/outbox-entry.ts";
 import { newId } from "../../../../core/process/id.ts";
+import { OWN_STATEMENTS } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import {
@@ -250,8 +251,7 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
  * for the wallet.
  */
 async function underWay({ sql }: LedgerUnderTest, { accountId, kind, ...movement }: Movement) {
-  const waiting = `select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`;
+  const waiting = `select from ${OWN_STATEMENTS} where wait_event_type = 'Lock'`;
   const credit = [accountId, kind, movement.amountMicroVnd, movement.reference];
   const ended = sql.script(`do $$ begin
     perform credit_wallet(${credit.map((each) => `'${each}'`).join(", ")}, null);

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Test } from "tap";
 import { type LedgerEpochs, MembershipEnded } from "../../../../core/money/ledger-epochs.ts";
 import { EpochBooks, epochsOf } from "../../../support/epoch-books.ts";
+import { OWN_LOCKS } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { agreedBalance, charge, fundedAccount } from "./fixtures.ts";
@@ -113,7 +114,7 @@ export function epochsTests(t: Test, get: () => LedgerUnderTest): void {
     );
     await until("it runs", async () => {
       const [row] = await sql.query<{ locks: number }>(
-        `select count(*)::integer as locks from pg_locks
+        `select count(*)::integer as locks from ${OWN_LOCKS}
         where relation = 'hold_members'::regclass and mode = 'RowShareLock'`,
       );
       return row?.locks === 1;

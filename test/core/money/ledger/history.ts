@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Test } from "tap";
 import { LedgerWentBack } from "../../../../core/money/ledger-history.ts";
+import { OWN_LOCKS } from "../../../support/postgres.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { agreedBalance, charge, fundedAccount, topUp } from "./fixtures.ts";
 
@@ -91,10 +92,10 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
     const beginning = sql.script(`select begin_generation(0);
       do $$ begin
         while not exists (
-          select from pg_locks where relation = 'ledger_writers'::regclass and not granted
+          select from ${OWN_LOCKS} where relation = 'ledger_writers'::regclass and not granted
         ) loop end loop;
       end $$`);
-    const held = "select from pg_locks where relation = 'ledger_writers'::regclass and granted";
+    const held = `select from ${OWN_LOCKS} where relation = 'ledger_writers'::regclass and granted`;
     while ((await sql.query(`${held} and mode = 'ShareLock'`)).length === 0);
     await ledger.commit([charge(a, 10)]);
     await beginning;

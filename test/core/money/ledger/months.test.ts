@@ -5,6 +5,7 @@ import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
 import { EntryRefused } from "../../../../core/money/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
+import { OWN_LOCKS } from "../../../support/postgres.ts";
 import { archive } from "./archive-steps.ts";
 import { agreedBalance, balance, charge, fundedAccount, proveFromStart } from "./fixtures.ts";
 import { startTestLedger, type TestLedger } from "./test-ledger.ts";
@@ -86,7 +87,7 @@ t.test("a ledger with a partition for each month", async (t) => {
     const { text, posting } = charge(a, 1, { callId: newId(Date.now()), at: Date.now() });
     const [{ locks } = { locks: -1 }] = await sql.query<{ locks: number }>(
       `select (
-        select count(distinct relation)::integer from pg_locks join pg_class on pg_class.oid = relation
+        select count(distinct relation)::integer from ${OWN_LOCKS} join pg_class on pg_class.oid = relation
         where pid = pg_backend_pid() and relkind = 'r' and settled is not null
           and relname similar to '(ledger_entries|usage_records)_%'
       ) as locks
@@ -127,11 +128,10 @@ t.test("a ledger with a partition for each month", async (t) => {
       select pg_advisory_xact_lock(hashtext('make_usage_partition'));
       insert into archived_months (month, state) values ('2025-05', 'dropped');
       do $$ begin
-        while not exists (select from pg_locks where locktype = 'advisory' and not granted
-          and database = (select oid from pg_database where datname = current_database())) loop
+        while not exists (select from ${OWN_LOCKS} where locktype = 'advisory' and not granted) loop
         end loop;
       end $$`);
-    const held = "select from pg_locks where locktype = 'advisory' and granted";
+    const held = `select from ${OWN_LOCKS} where locktype = 'advisory' and granted`;
     while ((await sql.query(held)).length === 0);
     await t.rejects(
       sql.query("select make_usage_partition('2025-05-05Z')"),
@@ -174,8 +174,7 @@ t.test("a ledger with a partition for each month", async (t) => {
       do $$ begin
         while not exists (select from pg_class where relname = 'backup_is_done') loop end loop;
       end $$`);
-    const held =
-      "select from pg_locks where relation = 'ledger_entries_rest'::regclass and granted";
+    const held = `select from ${OWN_LOCKS} where relation = 'ledger_entries_rest'::regclass and granted`;
     while ((await sql.query(held)).length === 0);
     await t.resolves(ledger.start());
     await sql.query("create table backup_is_done ()");

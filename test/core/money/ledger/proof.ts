@@ -2,6 +2,7 @@ import type { Test } from "tap";
 import { LedgerProof } from "../../../../core/money/ledger/proof.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
+import { OWN_STATEMENTS } from "../../../support/postgres.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { charge, fundedAccount, proveFromStart, topUp } from "./fixtures.ts";
 
@@ -89,15 +90,14 @@ export function proofTests(t: Test, get: () => LedgerUnderTest): void {
       [slow, `slow ${slow}`],
     );
     // Its row is written once it sleeps.
-    const asleep =
-      "select from pg_stat_activity where wait_event = 'PgSleep' and query like '%entry%'";
+    const asleep = `select from ${OWN_STATEMENTS} where wait_event = 'PgSleep' and query like '%entry%'`;
     while ((await sql.query(asleep)).length === 0);
     await ledger.credit(topUp(quick, 9n));
     const impatient = { ...systemMachine, monotonic: () => performance.now() * 1_000_000 };
     const given = await new LedgerProof(sql, impatient).advance();
     t.ok(given.isDone);
     const [open] = await sql.query<{ pid: number; name: string; since: Date }>(
-      `select pid, application_name as name, xact_start as since from pg_stat_activity
+      `select pid, application_name as name, xact_start as since from ${OWN_STATEMENTS}
         where wait_event = 'PgSleep' and query like '%entry%'`,
     );
     t.ok(open);

@@ -3,16 +3,16 @@ import type { Test } from "tap";
 import { decodeEntry } from "../../../../core/money/entry.ts";
 import { EntryRefused, EntryUnreadable } from "../../../../core/money/ledger.ts";
 import { isReadable } from "../../../../core/money/outbox-entry.ts";
+import { OWN_LOCKS, OWN_STATEMENTS } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
 
 /** How many statements on this database wait for a lock. */
-const WAITING = `select count(*)::integer as waiting from pg_stat_activity
-  where datname = current_database() and wait_event_type = 'Lock'`;
+const WAITING = `select count(*)::integer as waiting from ${OWN_STATEMENTS}
+  where wait_event_type = 'Lock'`;
 
-const LOCKED =
-  "select from pg_locks where relation = 'ledger_writers'::regclass and mode = 'ShareLock' and granted";
+const LOCKED = `select from ${OWN_LOCKS} where relation = 'ledger_writers'::regclass and mode = 'ShareLock' and granted`;
 
 export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
   t.test("a refused call is kept in quarantine, once", async (t) => {

@@ -3,7 +3,7 @@ import { connect } from "../../../../core/database/client.ts";
 import { migrate } from "../../../../core/database/migrate.ts";
 import { completeThrough, now } from "../../../../core/money/ledger/credit.ts";
 import { recordedLog } from "../../../support/log.ts";
-import { startPostgres } from "../../../support/postgres.ts";
+import { OWN_LOCKS, startPostgres } from "../../../support/postgres.ts";
 
 /** As during a rotation of credentials: gateways have two roles, and neither may see what the other does. */
 t.test("the ledger is not complete while another role may commit a movement", async (t) => {
@@ -35,8 +35,7 @@ t.test("the ledger is not complete while another role may commit a movement", as
     do $$ begin
       while not exists (select from pg_class where relname = 'gate_is_open') loop end loop;
     end $$`);
-  const running =
-    "select from pg_locks where locktype = 'transactionid' and pid <> pg_backend_pid()";
+  const running = `select from ${OWN_LOCKS} where locktype = 'transactionid' and pid <> pg_backend_pid()`;
   while ((await other.query(running)).length === 0);
   t.ok((await completeThrough(other)) < beganMs);
   await open(postgres.url).query("create table gate_is_open ()");
