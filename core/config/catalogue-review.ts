@@ -13,7 +13,8 @@ import {
   priceRange,
   toModel,
 } from "./catalogue-file.ts";
-import type { Path, Problems, Source } from "./problem.ts";
+import type { Path } from "./problem.ts";
+import type { Source } from "./source.ts";
 import { attempt, validate } from "./validate.ts";
 
 /**
@@ -31,14 +32,13 @@ export interface CheckedCatalogue {
   readonly version: string;
 }
 
-/** Checks a file. Use the result only if no problems were added. */
+/** Checks a file. Use the result only if no problem was reported. */
 export function checkCatalogue(
   source: Source,
   upstreams: UpstreamProtocols,
-  problems: Problems,
 ): CheckedCatalogue | undefined {
-  const file = validate(catalogueFile, source.value, source, [], problems);
-  new Review(source, upstreams, problems).run();
+  const file = validate(catalogueFile, source.value, source, []);
+  new Review(source, upstreams).run();
   return file && { entries: file.models, version: versionOf(file.models) };
 }
 
@@ -79,7 +79,6 @@ class Review {
   constructor(
     private readonly source: Source,
     private readonly upstreams: UpstreamProtocols,
-    private readonly problems: Problems,
   ) {
     const file = objectOf(source.value);
     this.range = attempt(priceRange, file?.["price_range"] ?? {}) ?? v.parse(priceRange, {});
@@ -253,7 +252,7 @@ class Review {
   }
 
   private expect(isMet: boolean | undefined, at: Path, expected: string): void {
-    if (!isMet) this.problems.add(this.source, at, `expected ${expected}`);
+    if (!isMet) this.source.report(at, `expected ${expected}`);
   }
 }
 

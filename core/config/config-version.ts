@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isObject } from "../process/json.ts";
-import type { Path, Source } from "./problem.ts";
+import type { Path } from "./problem.ts";
+import type { Source } from "./source.ts";
 
 /** Settings that may differ between servers that share a ledger. */
 const OF_ONE_SERVER = new Set(["listen", "admin.listen", "stores.data", "log"]);

@@ -1,4 +1,3 @@
-import { dirname, isAbsolute, join } from "node:path";
 import type * as v from "valibot";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ProxyVariables } from "../plugin/config.ts";
@@ -10,12 +9,13 @@ import { catalogueOf, type UpstreamProtocols } from "./catalogue-review.ts";
 import { configVersion } from "./config-version.ts";
 import type { Environment } from "./environment.ts";
 import { type ImportPlugin, loadPlugins, reviewOptions, withKindsOf } from "./plugins.ts";
-import { type Problem, Problems, type Source } from "./problem.ts";
+import { type Problem, Problems } from "./problem.ts";
 import { readCatalogue } from "./read-catalogue.ts";
 import { readSource } from "./read-source.ts";
 import { reviewConfig } from "./review.ts";
 import { catalogue as catalogueKey, gatewayFile } from "./schema.ts";
 import { settingSources } from "./setting-sources.ts";
+import type { Source } from "./source.ts";
 import { protocolsWritten, upstreamsSchema } from "./upstream-schema.ts";
 import { attempt, validate } from "./validate.ts";
 
@@ -47,31 +47,20 @@ export async function loadConfig(
 
   const written = objectOf(source.value) ?? {};
   const entries = arrayOf(written["plugins"]);
-  const placed = await loadPlugins(entries, source, environment, problems, importPlugin);
-  const kinds = withKindsOf(placed, source, problems);
-  const settings = validate(
-    gatewayFile(upstreamsSchema(kinds)),
-    source.value,
-    source,
-    [],
-    problems,
-  );
-  reviewConfig(source, placed, placed.length === entries.length, problems);
-  const catalogue = await loadCatalogue(written, kinds, source, environment, problems);
+  const placed = await loadPlugins(entries, source, importPlugin);
+  const kinds = withKindsOf(placed, source);
+  const settings = validate(gatewayFile(upstreamsSchema(kinds)), source.value, source, []);
+  reviewConfig(source, placed, placed.length === entries.length);
+  const catalogue = await loadCatalogue(written, kinds, source);
 
   if (!settings || !catalogue) return { ok: false, problems: problems.list() };
-  const config = toConfig(
-    settings,
-    catalogue,
-    placed.map(({ loaded }) => loaded),
-    environment,
-    source,
-  );
+  const plugins = placed.map(({ loaded }) => loaded);
+  const config = toConfig(settings, catalogue, plugins, source);
   if (Object.keys(config.upstreams).length === 0) {
     const message = "expected a key of at least one upstream; without one, no model can be called";
-    problems.add(source, ["upstreams"], message);
+    source.report(["upstreams"], message);
   }
-  reviewOptions(placed, config, source, problems);
+  reviewOptions(placed, config, source);
   return problems.found ? { ok: false, problems: problems.list() } : { ok: true, config };
 }
 
@@ -79,14 +68,12 @@ async function loadCatalogue(
   written: Readonly<Record<string, unknown>>,
   kinds: UpstreamKinds,
   source: Source,
-  environment: Environment,
-  problems: Problems,
 ): Promise<Catalogue | undefined> {
   const path = attempt(catalogueKey, written["catalogue"]);
   if (path === undefined) return undefined;
-  const file = isAbsolute(path) ? path : join(dirname(source.file), path);
   const upstreams = protocolsByUpstream(written, kinds);
-  const read = await readCatalogue({ path: file, environment, upstreams });
+  const { environment, problems } = source;
+  const read = await readCatalogue({ path: source.beside(path), environment, upstreams });
   problems.addAll(read.problems);
   return read.checked && catalogueOf(read.checked);
 }
@@ -107,9 +94,9 @@ function toConfig(
   settings: GatewayFile,
   catalogue: Catalogue,
   plugins: readonly LoadedPlugin[],
-  environment: Environment,
   source: Source,
 ): GatewayConfig {
+  const { environment } = source;
   const { listen, admin, stores, limits, log, headers, images, upstreams, unbilled } = settings;
   const { host, port, workers, engine, trusted_proxies: trustedProxies } = listen;
   const used = Object.fromEntries(

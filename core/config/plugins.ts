@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Config } from "../plugin/config.ts";
 import { CONFIG_KEYS, FIELDS, type LoadedPlugin, type PluginModule } from "../plugin/plugin.ts";
 import { CORE_SLOT_NAMES, PLUGIN_SLOT_NAMES } from "../plugin/slot.ts";
@@ -7,11 +7,11 @@ import type { UpstreamKind } from "../plugin/upstream-kind.ts";
 import { isObject, type JsonObject } from "../process/json.ts";
 import { messageOf } from "../process/thrown.ts";
 import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
-import type { Environment } from "./environment.ts";
 import { BUILT_IN, builtInName, locate, offerContract } from "./plugin-files.ts";
-import type { Path, Problems, Source } from "./problem.ts";
+import type { Path } from "./problem.ts";
 import { readSource } from "./read-source.ts";
 import { pluginEntry } from "./schema.ts";
+import type { Source } from "./source.ts";
 import { faultOfKind } from "./upstream-schema.ts";
 import { attempt, isSchema, validate } from "./validate.ts";
 
@@ -24,12 +24,10 @@ export interface PlacedPlugin {
   readonly at: Path;
 }
 
-/** Loads the plugins of a config, in order. Leaves out those that fail, and adds the reasons to `problems`. */
+/** Loads the plugins of a config, in order. Leaves out those that fail, and reports the reasons. */
 export async function loadPlugins(
   entries: readonly unknown[],
   source: Source,
-  environment: Environment,
-  problems: Problems,
   importPlugin: ImportPlugin = (url) => import(url),
 ): Promise<PlacedPlugin[]> {
   const placed: PlacedPlugin[] = [];
@@ -44,26 +42,22 @@ export async function loadPlugins(
     const url = locate(name, dirname(resolve(source.file)));
     const first = indexes.get(name) ?? indexes.get(url ?? "");
     if (first !== undefined) {
-      problems.add(
-        source,
-        at,
-        `expected each plugin at most once; plugins[${first}] is the same plugin`,
-      );
+      source.report(at, `expected each plugin at most once; plugins[${first}] is the same plugin`);
       continue;
     }
     indexes.set(name, index);
     if (url === undefined) {
-      problems.add(source, at, notFound(source.writtenAt(at) || name));
+      source.report(at, notFound(source.writtenAt(at) || name));
       continue;
     }
     indexes.set(url, index);
-    const module = await load(url, source, at, problems, importPlugin);
+    const module = await load(url, source, at, importPlugin);
     if (!module) continue;
-    const own = readOptions(module, options, source, ["plugins", index, name], problems);
+    const own = readOptions(module, options, source, ["plugins", index, name]);
     const loaded: LoadedPlugin = {
       name: builtInName(url) ?? name,
       module,
-      options: await withFiles(module, own, source, environment, problems),
+      options: await withFiles(module, own, source),
     };
     placed.push({ loaded, at: ["plugins", index, name] });
   }
@@ -71,18 +65,14 @@ export async function loadPlugins(
 }
 
 /** Returns the gateway's own kinds of upstream, and those that plugins of the config bring. */
-export function withKindsOf(
-  placed: readonly PlacedPlugin[],
-  source: Source,
-  problems: Problems,
-): UpstreamKinds {
+export function withKindsOf(placed: readonly PlacedPlugin[], source: Source): UpstreamKinds {
   const kinds: [UpstreamKind, ...UpstreamKind[]] = [...upstreamKinds];
   for (const { loaded, at } of placed) {
     const { upstreamKind: kind } = loaded.module;
     if (kind === undefined) continue;
     if (kinds.some(({ name }) => name === kind.name)) {
       const names = kinds.map(({ name }) => name).join(", ");
-      problems.add(source, at, `expected an upstreamKind whose name is none of ${names}`);
+      source.report(at, `expected an upstreamKind whose name is none of ${names}`);
     } else kinds.push(kind);
   }
   return kinds;
@@ -93,7 +83,6 @@ export function reviewOptions(
   placed: readonly PlacedPlugin[],
   config: Config,
   source: Source,
-  problems: Problems,
 ): void {
   for (const { loaded, at } of placed) {
     const { module, options } = loaded;
@@ -102,7 +91,7 @@ export function reviewOptions(
     for (const { path, message, quoted } of module.review(options, config)) {
       const place = [...at, ...path];
       const got = quoted ? `, got ${source.writtenAt(place)}` : "";
-      problems.add(source, place, message + got);
+      source.report(place, message + got);
     }
   }
 }
@@ -126,12 +115,10 @@ async function load(
   url: string,
   source: Source,
   at: Path,
-  problems: Problems,
   importPlugin: ImportPlugin,
 ): Promise<PluginModule | undefined> {
   if (isTypeScript(url) && !runsTypeScript) {
-    problems.add(
-      source,
+    source.report(
       at,
       "expected a JavaScript module, since this Node does not run TypeScript; " +
         "compile the plugin with tsc and name the .js file, or use Node 22.18 or later",
@@ -144,11 +131,11 @@ async function load(
     if (isPluginModule(module)) {
       const fault = faultOf(module);
       if (fault === undefined) return module;
-      problems.add(source, at, fault);
-    } else problems.add(source, at, "expected a module whose default export creates a plugin");
+      source.report(at, fault);
+    } else source.report(at, "expected a module whose default export creates a plugin");
   } catch (error) {
     const reason = messageOf(error);
-    problems.add(source, at, `expected a module that can be loaded: ${reason}`);
+    source.report(at, `expected a module that can be loaded: ${reason}`);
   }
   return undefined;
 }
@@ -177,16 +164,10 @@ function faultOf(module: PluginModule): string | undefined {
   return upstreamKind === undefined ? undefined : faultOfKind(upstreamKind);
 }
 
-function readOptions(
-  module: PluginModule,
-  given: unknown,
-  source: Source,
-  at: Path,
-  problems: Problems,
-): unknown {
+function readOptions(module: PluginModule, given: unknown, source: Source, at: Path): unknown {
   const options = given ?? undefined;
-  if (module.options) return validate(module.options, options ?? {}, source, at, problems);
-  if (options !== undefined) problems.add(source, at, "expected no options; this plugin has none");
+  if (module.options) return validate(module.options, options ?? {}, source, at);
+  if (options !== undefined) source.report(at, "expected no options; this plugin has none");
   return undefined;
 }
 
@@ -195,17 +176,14 @@ async function withFiles(
   { files }: PluginModule,
   options: unknown,
   source: Source,
-  environment: Environment,
-  problems: Problems,
 ): Promise<unknown> {
   if (!files || !isObject(options)) return options;
   const filled: JsonObject = { ...options };
   for (const [name, schema] of Object.entries(files)) {
     const given = options[name];
     if (typeof given !== "string") continue;
-    const path = isAbsolute(given) ? given : join(dirname(source.file), given);
-    const file = await readSource(path, environment, problems);
-    filled[name] = file && validate(schema, file.value, file, [], problems);
+    const file = await readSource(source.beside(given), source.environment, source.problems);
+    filled[name] = file && validate(schema, file.value, file, []);
   }
   return filled;
 }

@@ -43,6 +43,6 @@ export async function readCatalogue(file: CatalogueFile): Promise<ReadCatalogue>
 export async function readCatalogueFile(file: CatalogueFile): Promise<ReadCatalogue> {
   const problems = new Problems();
   const source = await readSource(file.path, file.environment, problems);
-  const checked = source && checkCatalogue(source, file.upstreams, problems);
+  const checked = source && checkCatalogue(source, file.upstreams);
   return { checked, problems: problems.list() };
 }

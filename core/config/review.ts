@@ -4,8 +4,9 @@ import { isCoreSlot, type PluginSlotName } from "../plugin/slot.ts";
 import { objectOf } from "../process/json.ts";
 import { TOKEN_RULE } from "../process/secret-file.ts";
 import type { PlacedPlugin } from "./plugins.ts";
-import type { Path, Problems, Source } from "./problem.ts";
+import type { Path } from "./problem.ts";
 import { admin, limits, listen, stores, unbilled } from "./schema.ts";
+import type { Source } from "./source.ts";
 import { attempt } from "./validate.ts";
 
 const CHARACTERS_MIN = TOKEN_RULE.charactersMin(true);
@@ -45,7 +46,6 @@ export function reviewConfig(
   source: Source,
   placed: readonly PlacedPlugin[],
   isWhole: boolean,
-  problems: Problems,
 ): void {
   const written = objectOf(source.value) ?? {};
   const address = attempt(listen, written["listen"]);
@@ -54,7 +54,7 @@ export function reviewConfig(
   const operators = attempt(admin, written["admin"]);
   const isUnbilled = attempt(unbilled, written["unbilled"]) ?? false;
   const report = (path: Path, expected: string | undefined) => {
-    if (expected !== undefined) problems.add(source, path, `expected ${expected}`);
+    if (expected !== undefined) source.report(path, `expected ${expected}`);
   };
 
   if (backends) {

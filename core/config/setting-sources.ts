@@ -1,7 +1,8 @@
 import type { SettingSource } from "../plugin/config.ts";
 import { isObject } from "../process/json.ts";
 import { referencesIn } from "./environment.ts";
-import type { Path, Source } from "./problem.ts";
+import type { Path } from "./problem.ts";
+import type { Source } from "./source.ts";
 
 /**
  * Lists the settings of a config that are texts and not empty, with the variables and files that each comes from. Has no

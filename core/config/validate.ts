@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import { isObject } from "../process/json.ts";
-import type { Path, Problems, Source } from "./problem.ts";
+import type { Path } from "./problem.ts";
+import type { Source } from "./source.ts";
 
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * Checks the part of a file at `path`. Returns the schema's output, or undefined with each error in `problems`. A
+ * Checks the part of a file at `path`. Returns the schema's output, or A
  * message names what is expected and the type of what was found, never its value.
  */
 export function validate<const T extends v.GenericSchema>(
@@ -13,13 +14,12 @@ export function validate<const T extends v.GenericSchema>(
   value: unknown,
   source: Source,
   path: Path,
-  problems: Problems,
 ): v.InferOutput<T> | undefined {
   let rest = value;
   for (;;) {
     const result = v.safeParse(schema, rest, { message: expectation });
     if (result.success) return rest === value ? result.output : undefined;
-    for (const issue of result.issues) report(issue, value, source, path, problems);
+    for (const issue of result.issues) report(issue, value, source, path);
     // Valibot reports only the first unknown key of a mapping. Remove it and check again to find the next.
     const unknown = result.issues.filter(isUnknownKey);
     if (unknown.length === 0) return undefined;
@@ -42,16 +42,16 @@ export function isSchema(value: unknown): value is v.GenericSchema {
   return isObject(value) && value["kind"] === "schema" && value["async"] === false;
 }
 
-function report(issue: Issue, value: unknown, source: Source, path: Path, problems: Problems) {
+function report(issue: Issue, value: unknown, source: Source, path: Path) {
   const at = pathOf(issue);
   // A list is an object too in JavaScript, so Valibot looks for the keys of a mapping in it.
   const list = issue.path?.findIndex(
     ({ type, input }) => type === "object" && Array.isArray(input),
   );
   if (list !== undefined && list >= 0) {
-    problems.add(source, [...path, ...at.slice(0, list)], "expected a mapping, got a list");
+    source.report([...path, ...at.slice(0, list)], "expected a mapping, got a list");
   } else {
-    problems.add(source, [...path, ...at], sentence(issue, faultOf(issue, value)));
+    source.report([...path, ...at], sentence(issue, faultOf(issue, value)));
   }
 }
 

@@ -30,7 +30,7 @@ async function shipped(): Promise<Catalogue> {
   const source = await readSource(join(packageRoot, "config/catalogue.yaml"), {}, problems);
   assert.ok(source);
   const upstreams = new Map(UPSTREAMS.map((name) => [name, PROTOCOLS]));
-  const checked = checkCatalogue(source, upstreams, problems);
+  const checked = checkCatalogue(source, upstreams);
   const catalogue = checked && catalogueOf(checked);
   assert.ok(catalogue && !problems.found, formatProblems(problems.list()));
   return catalogue;
