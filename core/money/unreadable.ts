@@ -7,8 +7,10 @@ import {
   type StoredEntry,
   type UnreadableEntry,
 } from "./outbox-entry.ts";
+import { isPurseName } from "./purse.ts";
 
-const CALL_ID = /^[\w-]{1,64}$/;
+/** Of a call or an account. */
+const ID = /^[\w-]{1,64}$/;
 const HASH_DIGITS = 32;
 
 /**
@@ -17,15 +19,14 @@ const HASH_DIGITS = 32;
  */
 export function unreadableEntry(entryId: string, text: string, row: unknown): UnreadableEntry {
   const { v: version, call_id, account_id, at, purses, charged } = objectOf(row) ?? {};
-  const isCall = typeof call_id === "string" && CALL_ID.test(call_id);
   const of = typeof version === "number" ? `of version ${version}` : "without a version";
   return {
     entryId,
     text,
     call: {
-      callId: isCall ? call_id : idOf(text),
-      accountId: typeof account_id === "string" ? account_id : "",
-      purses: isTexts(purses) ? purses : null,
+      callId: isId(call_id) ? call_id : idOf(text),
+      accountId: isId(account_id) ? account_id : "",
+      purses: Array.isArray(purses) && purses.every(isPurseName) ? purses : null,
       at: typeof at === "string" ? Date.parse(at) || 0 : 0,
     },
     chargedMicroVnd: countOf(charged) ?? 0,
@@ -59,6 +60,6 @@ function idOf(text: string): string {
   return `entry-${createHash("sha256").update(text).digest("hex").slice(0, HASH_DIGITS)}`;
 }
 
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === "string");
+function isId(value: unknown): value is string {
+  return typeof value === "string" && ID.test(value);
 }

@@ -179,14 +179,14 @@ export class Bucket {
   run<T>(
     operation: MoneyOperation,
     keys: readonly string[],
-    args: readonly string[],
+    fields: readonly string[],
     read: (reply: Reply) => T,
   ): Promise<T> {
     if (this.gathered === undefined) {
       this.gathered = this.none();
       atEndOfTurn("money", this.sendGathered);
     }
-    const reply = this.gathered.add(operation, keys, args, read);
+    const reply = this.gathered.add(operation, keys, fields, read);
     if (this.gathered.size === GATHERED_MAX) this.flush();
     return reply;
   }

@@ -56,9 +56,9 @@ export class RedisChanges {
 function inEpoch(
   bucket: Bucket,
   epoch: string,
-  args: readonly string[],
+  fields: readonly string[],
 ): Promise<Reply | undefined> {
   return bucket.asMember(async () =>
-    bucket.epoch === epoch ? bucket.run("credit", [], args, asReply) : undefined,
+    bucket.epoch === epoch ? bucket.run("credit", [], fields, asReply) : undefined,
   );
 }

@@ -149,7 +149,7 @@ export class Commits {
     }
     try {
       const keys = [bucket.keys.outbox(epoch, process)];
-      const args = [isCurrent ? "1" : "0", String(LIFETIMES.committedCallKeptMs)];
+      const fields = [isCurrent ? "1" : "0", String(LIFETIMES.committedCallKeptMs)];
       for (const entry of entries) {
         const { callId, accountId, purses } = callOf(entry);
         keys.push(bucket.keys.call(callId));
@@ -157,9 +157,9 @@ export class Commits {
         // Without an account there is no wallet to take the charge out of.
         const charged = accountId === "" ? "0" : String(entry.chargedMicroVnd);
         const isReturned = "isReturned" in entry ? "1" : "";
-        args.push(entry.entryId.slice(outbox.length + 1), account, charged, isReturned);
+        fields.push(entry.entryId.slice(outbox.length + 1), account, charged, isReturned);
       }
-      await bucket.run("acknowledge", keys, args, asReply);
+      await bucket.run("acknowledge", keys, fields, asReply);
     } catch {
       if (!isOrphan) bucket.outbox.committed.push(...entries);
     }

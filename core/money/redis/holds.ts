@@ -79,8 +79,8 @@ export class Holds {
       if (hold === undefined) return { kind: "gone" };
       if (hold.epoch !== bucket.epoch) return this.holdAgain(request, hold);
       const { callId, totalMicroVnd, floorMicroVnd } = request;
-      const args = [callId, String(totalMicroVnd), String(floorMicroVnd)];
-      const [kind, amount, purse] = await bucket.run("extend", [], args, asReply);
+      const fields = [callId, String(totalMicroVnd), String(floorMicroVnd)];
+      const [kind, amount, purse] = await bucket.run("extend", [], fields, asReply);
       if (kind === "held") return { kind, amountMicroVnd: amountOf(amount) };
       if (kind === "short") {
         return { kind, purse: textOf(purse), availableMicroVnd: amountOf(amount) };
@@ -142,17 +142,19 @@ export class Holds {
     const amounts = [String(amountMicroVnd), String(floorMicroVnd)];
     const version = creditVersion === undefined ? "" : String(creditVersion);
     const text = request.purses ? pursesText(request.purses) : "";
-    const args = [callId, accountId, ...amounts, version, text];
+    const fields = [callId, accountId, ...amounts, version, text];
     const read = (reply: Reply) => {
       const result = readHold(reply);
       if (result.kind !== "held") this.own.delete(callId);
       return result;
     };
-    return bucket.run("hold", [bucket.keys.revoked(keyId)], args, read).catch((error: unknown) => {
-      // Outcome unknown: the next audit voids the hold if Redis has it and no call owns it.
-      this.doubts.set(bucket, AUDITS_AFTER_DOUBT);
-      throw error;
-    });
+    return bucket
+      .run("hold", [bucket.keys.revoked(keyId)], fields, read)
+      .catch((error: unknown) => {
+        // Outcome unknown: the next audit voids the hold if Redis has it and no call owns it.
+        this.doubts.set(bucket, AUDITS_AFTER_DOUBT);
+        throw error;
+      });
   }
 
   /**

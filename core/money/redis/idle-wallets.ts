@@ -54,8 +54,8 @@ export class IdleWallets {
     for await (const page of wallets.versionsIn(bucket, PAGE)) {
       const each = page.map(({ accountId, purse }) => walletKey(accountId, purse));
       if (each.length === 0) continue;
-      const args = [String(machine.now()), String(idleMs), ...each];
-      const [, closed] = await bucket.run("close", [], args, asReply);
+      const fields = [String(machine.now()), String(idleMs), ...each];
+      const [, closed] = await bucket.run("close", [], fields, asReply);
       if (Number(closed) > 0) await sleep(machine, closePauseMs, { unref: true });
     }
   }

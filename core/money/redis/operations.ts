@@ -1,11 +1,11 @@
 import { errorOf } from "../../process/thrown.ts";
 import { OUT_OF_MEMORY } from "../../redis/client.ts";
-import { listOf, textOf } from "../../redis/reply.ts";
+import { textOf } from "../../redis/reply.ts";
 import type { EpochKeys } from "./keys.ts";
 import type { MoneyOperation } from "./scripts.ts";
 
-/** The reply to an operation on money. */
-export type Reply = readonly unknown[];
+/** The reply to an operation on money: a word and its fields. */
+export type Reply = readonly string[];
 
 /** A `read` for `Bucket.run` that returns the reply unchanged. */
 export function asReply(reply: Reply): Reply {
@@ -40,15 +40,18 @@ export class Operations {
     return this.waiting.length;
   }
 
-  /** Adds an operation. `read` converts its reply here, which saves the promise of a `then`. */
+  /**
+   * Adds an operation: see `money.lua`. Its fields travel as one text, since each argument costs both sides. `read` converts its
+   * reply here, which saves the promise of a `then`.
+   */
   add<T>(
     operation: MoneyOperation,
     keys: readonly string[],
-    args: readonly string[],
+    fields: readonly string[],
     read: (reply: Reply) => T,
   ): Promise<T> {
     this.keys.push(...keys);
-    this.args.push(operation, String(keys.length), String(args.length), ...args);
+    this.args.push(`${operation} ${keys.length}\n${fields.join("\n")}`);
     return new Promise((resolve, reject) => {
       this.waiting.push({ answer: (reply) => resolve(read(reply)), reject });
     });
@@ -58,7 +61,7 @@ export class Operations {
   settle(replies: readonly unknown[], failed: (error: Error) => void): void {
     for (const [at, { answer, reject }] of this.waiting.entries()) {
       try {
-        const reply = listOf(replies[at]);
+        const reply = textOf(replies[at]).split("\n");
         const error = errorIn(reply);
         if (error === undefined) answer(reply);
         else {
@@ -79,6 +82,6 @@ export class Operations {
 /** See `run.lua`. */
 function errorIn([kind, text]: Reply): Error | undefined {
   if (kind === "full") return new Error(OUT_OF_MEMORY);
-  if (kind === "failed") return new Error(textOf(text));
+  if (kind === "failed") return new Error(text);
   return undefined;
 }

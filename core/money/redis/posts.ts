@@ -215,9 +215,11 @@ export class Posts {
     const { callId, accountId, costMicroVnd } = call;
     const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const cost = String(costMicroVnd);
-    const args = [callId, accountId, cost, text, bucket.epoch, namesText(call.purses)];
-    if (call.debit) args.push(call.debit, String(LIFETIMES.committedCallKeptMs));
-    return bucket.run("post", keys, args, read);
+    const { debit = "" } = call;
+    const keptMs = debit && String(LIFETIMES.committedCallKeptMs);
+    const names = namesText(call.purses);
+    const fields = [callId, accountId, cost, bucket.epoch, names, debit, keptMs, text];
+    return bucket.run("post", keys, fields, read);
   }
 
   /** Returns undefined if the wallet or a purse is not loaded. */

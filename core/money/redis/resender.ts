@@ -117,9 +117,9 @@ export class Resender {
     if (!isSentIn(bucket, sent)) return void unsent.delete(callId);
     const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const keptMs = String(LIFETIMES.committedCallKeptMs);
-    const args = [callId, bucket.epoch, accountId, namesText(purses), keptMs];
+    const fields = [callId, bucket.epoch, accountId, namesText(purses), keptMs];
     try {
-      await bucket.run("void", keys, args, asReply);
+      await bucket.run("void", keys, fields, asReply);
       unsent.delete(callId);
     } catch {
       // The next round voids it again.

@@ -24,8 +24,8 @@ const SERVER = /^([0-9a-f]+) (table: [0-9a-fx]+) ([0-9a-f]+)$/;
 
 const moneyOperations = [
   read("money"),
-  ...MONEY.map((name) => `function operations.${name}(k, a, z)\n${read(name)}end\n`),
-  "function operations.noop() return { 'ok' } end\n",
+  ...MONEY.map((name) => `function operations.${name}(k, text, at)\n${read(name)}end\n`),
+  "function operations.noop() return 'ok' end\n",
   read("run"),
 ].join("");
 

@@ -100,11 +100,11 @@ export class RedisWallets {
       try {
         const { creditVersion, creditedMicroVnd, uncoveredMicroVnd = 0n } = snapshot;
         const credited = creditedMicroVnd + uncoveredMicroVnd;
-        const args = [key, String(balance), String(creditVersion), String(credited)];
-        args.push(textOf(closes ?? ""));
+        const fields = [key, String(balance), String(creditVersion), String(credited)];
+        fields.push(textOf(closes ?? ""));
         // Posts of that epoch were committed after this read.
         if (bucket.epoch !== epoch) throw new NotMember(bucket.name);
-        const [kind] = await bucket.run("load", [bucket.epochKeys.acceptsLoads], args, asReply);
+        const [kind] = await bucket.run("load", [bucket.epochKeys.acceptsLoads], fields, asReply);
         failpoint("wallet.loaded");
         if (kind === "loaded") return true;
       } catch (error) {

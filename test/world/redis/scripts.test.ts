@@ -136,7 +136,7 @@ class Side {
 
   async run({ script, keys, args }: Operation): Promise<string> {
     const own = args.map((each) =>
-      each.replace(/^#(\d+)$/, (_, at) => this.ids[at] ?? "1-1").replace("@server", this.server),
+      each.replace(/^#(\d+)$/m, (_, at) => this.ids[at] ?? "1-1").replace("@server", this.server),
     );
     const found = await this.execute(script === "money" ? this.money : script, keys, own).then(
       JSON.stringify,
@@ -175,7 +175,7 @@ class Plan {
   /** Learns the epoch, and the outbox of a new post, from a reply. */
   hear(reply: string): void {
     this.epoch = /^"(\d+-e)"$/.exec(reply)?.[1] ?? this.epoch;
-    for (const place of reply.matchAll(/"posted","\d+","\d+","(\d+-e)\|(p\d)\|#/g))
+    for (const place of reply.matchAll(/posted\\n\d+\\n\d+\\n(\d+-e)\|(p\d)\|#/g))
       this.outboxes.push(this.keys.outbox(place[1] ?? "", place[2] ?? ""));
   }
 
@@ -246,10 +246,9 @@ class Plan {
       keys: [members, wallets, holds, ...operations.flatMap(([, [keys]]) => keys)],
       args: [
         process,
-        ...operations.flatMap(([name, [keys, args]]) => [
-          ...[name, String(keys.length), String(args.length)],
-          ...args,
-        ]),
+        ...operations.map(
+          ([name, [keys, fields]]) => `${name} ${keys.length}\n${fields.join("\n")}`,
+        ),
       ],
     };
   }
@@ -267,15 +266,14 @@ class Plan {
       post: [
         [outbox, this.keys.call(call)],
         [
-          ...[
-            call,
-            account,
-            amount(),
-            `{${random.below(3)} ${call} của ${account}`,
-            this.epoch,
-            purses,
-          ],
-          ...random.pick([[], [], ["whole", "60000"], ["asked", "60000"]]),
+          ...[call, account, amount(), this.epoch, purses],
+          ...random.pick([
+            ["", ""],
+            ["", ""],
+            ["whole", "60000"],
+            ["asked", "60000"],
+          ]),
+          `{${random.below(3)} ${call} của\n${account}`,
         ],
       ],
       void: [[], [call]],

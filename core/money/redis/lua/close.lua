@@ -1,12 +1,12 @@
 -- Closes wallets and purses without a call for some time: deletes them, and the next call loads them from the ledger. A wallet with
 -- a hold or an uncommitted charge stays, because the ledger lacks it. Returns how many it closed.
--- ARGV: ms since 1970, the time without a call (ms), then each account, or `<account>|<name>`
+-- Fields: ms since 1970, the time without a call (ms), then each account, or `<account>|<name>`
 --
 -- Calls write no time. Instead `:u` keeps when this operation first saw the wallet with what it has available now.
 -- A load that read the ledger before a wallet was closed may lack calls of that wallet: `:closes` makes it read again.
 --
 -- A wallet stays while a call has a hold, even of nothing: its gateway may die.
-local now, idle = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
+local now, idle, accounts = string.match(text, line .. line .. '(.*)', at)
 local holders
 
 local function is_held(account)
@@ -24,8 +24,7 @@ local function is_held(account)
 end
 
 local closed = 0
-for at = a + 2, z do
-  local account = ARGV[at]
+for account in string.gmatch(accounts, '[^\n]+') do
   local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':u', account .. ':v')
   if not known[1] and not known[5] then
     call('HDEL', wallets, account .. ':u')
@@ -33,8 +32,8 @@ for at = a + 2, z do
     local available = known[1] or ''
     local since, before = string.match(known[4] or '', '^(%d+):(.*)$')
     if before ~= available then
-      call('HSET', wallets, account .. ':u', ARGV[a] .. ':' .. available)
-    elseif now - since >= idle and not is_held(account) then
+      call('HSET', wallets, account .. ':u', now .. ':' .. available)
+    elseif now - since >= tonumber(idle) and not is_held(account) then
       call('HDEL', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c', account .. ':u')
       closed = closed + 1
     end
@@ -43,4 +42,4 @@ end
 if closed > 0 then
   call('HINCRBY', wallets, ':closes', '1')
 end
-return { 'ok', closed }
+return 'ok\n' .. closed

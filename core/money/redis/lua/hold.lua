@@ -1,32 +1,32 @@
 -- Holds an amount for a call, or what the wallet and its purses leave if that is at least the floor.
 -- KEYS[k] exists if the API key is revoked
--- ARGV: call, account, amount, floor, version of the wallet at which the call was priced ('' to skip the check), purses as
+-- Fields: call, account, amount, floor, version of the wallet at which the call was priced ('' to skip the check), purses as
 -- `|<name>=<limit>|<name>=<limit>` ('' for none)
-local call_id, account, amount, floor, version, purses = unpack(ARGV, a, z)
+local call_id, account, amount, floor, version, purses = string.match(text, line .. line .. line .. line .. line .. '(.*)', at)
 amount = tonumber(amount)
 if call('EXISTS', KEYS[k]) == 1 then
-  return { 'revoked' }
+  return 'revoked'
 end
 local known = call('HMGET', wallets, account .. ':a', account .. ':v')
 local available, short = left(known[1], account, purses)
 if not available then
-  return { 'unknown' }
+  return 'unknown'
 end
 local existing = call('HGET', holds, call_id)
 if existing then
   local before = parts(existing)
-  return { 'held', text(before) }
+  return 'held\n' .. digits(before)
 end
 if version ~= '' and tonumber(known[2]) > tonumber(version) then
-  return { 'stale' }
+  return 'stale'
 end
 if available < amount then
   if available < tonumber(floor) then
-    return { 'short', text(available), short }
+    return 'short\n' .. digits(available) .. '\n' .. short
   end
   amount = available
 end
 move(account, purses, 0 - amount, amount, 0)
-local held = text(amount)
+local held = digits(amount)
 call('HSET', holds, call_id, held .. ':' .. owner .. ':' .. account .. purses)
-return { 'held', held }
+return 'held\n' .. held

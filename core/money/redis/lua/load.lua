@@ -1,20 +1,20 @@
 -- Loads a wallet, or a purse, as it was read from the ledger.
 -- KEYS[k] exists if wallets may be loaded in this epoch
--- ARGV: account (`<account>|<name>` for a purse), balance, version, total of all movements, count of closes before the ledger was read
-local account, balance, version, credited, closes = unpack(ARGV, a, z)
+-- Fields: account (`<account>|<name>` for a purse), balance, version, total of all movements, count of closes before the ledger was read
+local account, balance, version, credited, closes = string.match(text, line .. line .. line .. line .. '(.*)', at)
 if call('HEXISTS', wallets, account .. ':a') == 1 then
-  return { 'loaded' }
+  return 'loaded'
 end
 if call('EXISTS', KEYS[k]) == 0 then
-  return { 'closed' }
+  return 'closed'
 end
 if (call('HGET', wallets, ':closes') or '') ~= closes then
-  return { 'stale' }
+  return 'stale'
 end
 local known = tonumber(call('HGET', wallets, account .. ':v'))
 if known and known > tonumber(version) then
-  return { 'stale' }
+  return 'stale'
 end
 call('HSET', wallets, account .. ':a', balance, account .. ':h', '0', account .. ':p', '0',
   account .. ':v', version, account .. ':c', credited)
-return { 'loaded' }
+return 'loaded'

@@ -2,16 +2,16 @@
 -- one; `scripts.ts` joins them into one script per bucket, `run.lua` last.
 --
 -- KEYS[1] members of this epoch  KEYS[2] wallets  KEYS[3] holds  then the keys of each operation
--- ARGV[1] process  then for each operation its name, how many keys and how many arguments it has, and its arguments
--- An operation gets the place of its first key, of its first argument, and of its last argument: k, a, z.
+-- ARGV[1] process  then a text for each operation: its name and how many keys it has, and its fields, one a line. The last field may
+-- have more lines. An operation gets the place of its first key, its text, and where its fields begin: k, text, at.
 --
 -- Amounts are integers of at most 2^53 - 1, which a Lua number holds exactly, and which Redis takes from a script with all
--- digits. text() writes them too; Lua itself would write 1e+15. Replies carry amounts as text: the client's parser adds digit
+-- digits. digits() writes them too; Lua itself would write 1e+15. Replies carry amounts as text: the client's parser adds digit
 -- by digit and is off by one close to 2^53.
 --
--- The reply is the count of this process's scripts in this epoch, then a list for each operation. The count only rises: a process
--- that gets a lower one knows that Redis lost data. A process that is not a member, or is in an earlier epoch, changes nothing
--- and gets 0.
+-- The reply is the count of this process's scripts in this epoch, then a text for each operation: a word and its fields, one a line.
+-- The count only rises: a process that gets a lower one knows that Redis lost data. A process that is not a member, or is in an
+-- earlier epoch, changes nothing and gets 0.
 local KEYS, ARGV = KEYS, ARGV
 local wallets, holds = KEYS[2], KEYS[3]
 local owner = ARGV[1]
@@ -21,7 +21,7 @@ local call = redis.call
 -- `home` is certain, but takes 10 us; `noop` reads it, which begins the use of a server, and is sent alone. The others compare the
 -- address of this table, which takes 0.3 us, and differs between two servers if the system places memory at random.
 if tostring(redis) ~= address
-  or ARGV[2] == 'noop' and (string.match(call('INFO', 'server'), 'run_id:(%x+)') ~= home
+  or ARGV[2] == 'noop 0\n' and (string.match(call('INFO', 'server'), 'run_id:(%x+)') ~= home
     or string.match(call('INFO', 'replication'), 'master_replid:(%x+)') ~= data) then
   return redis.error_reply('NOSCRIPT This script is for another server.')
 end
@@ -40,7 +40,10 @@ if n < 2 then
   return { 0 }
 end
 
-local function text(amount)
+-- Matches a field.
+local line = '([^\n]*)\n'
+
+local function digits(amount)
   return string.format('%.0f', amount)
 end
 

@@ -1,12 +1,12 @@
 -- Gives back the hold of a call; does nothing if it has none, or if another process has it.
--- ARGV: call
+-- Fields: call
 --
 -- After a post without a reply: also gives back its charge, if its entry is still in this process's own outbox. Only
 -- this process can commit it from there, and it does not. If the outbox has another owner by now, the charge stays.
 -- A post that arrives after this step finds a result, and charges nothing.
 -- KEYS[k] outbox of the process  KEYS[k + 1] result of this call
--- ARGV: epoch, account, purses as in post.lua, how long to remember the call (ms)
-local call_id, epoch, charged_account, charged_purses, kept = unpack(ARGV, a, z)
+-- Fields: epoch, account, purses as in post.lua, how long to remember the call (ms)
+local call_id, rest = string.match(text, '^([^\n]*)(.*)', at)
 local hold = call('HGET', holds, call_id)
 if hold then
   local amount, holder, account, purses = parts(hold)
@@ -15,7 +15,8 @@ if hold then
     move(account, purses, amount, 0 - amount, 0)
   end
 end
-if epoch then
+if rest ~= '' then
+  local epoch, charged_account, charged_purses, kept = string.match(rest, '\n' .. line .. line .. line .. '(.*)')
   local done = call('GET', KEYS[k + 1])
   local charged, place = string.match(done or '', '^(%d+):%d+:(.*)$')
   local own = epoch .. '|' .. owner .. '|'
@@ -28,4 +29,4 @@ if epoch then
     call('SET', KEYS[k + 1], '0:0:', 'PX', kept)
   end
 end
-return { 'ok' }
+return 'ok'

@@ -29,7 +29,7 @@ function processOf(id: string, members: readonly string[]): Process {
   const client = {
     evalsha: async (_sha: string, _keys: readonly string[], args: readonly string[]) => {
       if (!state.isReplying) throw new Error("cut");
-      return [++scripts, ...sentOperations(args).map(() => ["held", "5"])];
+      return [++scripts, ...sentOperations(args).map(() => "held\n5")];
     },
   } as unknown as RedisCommands;
   let scripts = 1;

@@ -7,7 +7,7 @@ import { ManualMachine } from "../manual-machine.ts";
 import { sentOperations } from "./sent-operations.ts";
 
 /** A bucket in a Redis that replies with these counts of operations. */
-function stage(counts: number[] = [], reply: (name: string) => unknown[] = () => ["ok"]) {
+function stage(counts: number[] = [], reply: (name: string) => string = () => "ok") {
   const scripts: { epoch: string | undefined; names: string[] }[] = [];
   const evalsha = async (_: string, [members = ""]: string[], args: readonly string[]) => {
     const names = sentOperations(args);
@@ -58,7 +58,7 @@ t.test("work in a bucket that must be joined first is tried three times", async 
 });
 
 t.test("operations of one turn are one script, and each gets its own reply", async (t) => {
-  const reply = (name: string) => (name === "void" ? ["failed", "ERR broken"] : [name]);
+  const reply = (name: string) => (name === "void" ? "failed\nERR broken" : name);
   const { bucket, troubles, scripts } = stage([2, 3], reply);
   const names = ["hold", "void", "post"] as const;
   const turn = names.map((name) => bucket.run(name, [], [], asReply));

@@ -64,7 +64,7 @@ async function lostHold(hooks: { onLoad?: () => void; onSend?: () => void } = {}
       sent.push(...names);
       count += 1;
       if (names.includes("hold")) hooks.onSend?.();
-      return [count, ...names.map(() => ["held", "9"])];
+      return [count, ...names.map(() => "held\n9")];
     },
   } as unknown as RedisCommands;
   const keys = new BucketKeys("test", 0);

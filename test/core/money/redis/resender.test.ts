@@ -9,7 +9,7 @@ import { posting } from "../../../support/posting.ts";
 const NOW_MS = 1_000_000;
 const JUST_SENT: Sent = { atMs: NOW_MS - 10, epoch: "5", process: "me" };
 
-type Reply = readonly unknown[];
+type Reply = readonly string[];
 
 /** One bucket with a queue of posts, a Redis that replies as the test says, and a ledger. */
 class Queue {
