@@ -10,10 +10,6 @@ const PURSES_MAX = 8;
 /** The texts of lists of purses. The budgets of a key are one list for a day, so most calls find theirs here. */
 const texts = new WeakMap<readonly Purse[], string>();
 
-export function isPurseName(value: unknown): value is string {
-  return typeof value === "string" && NAME.test(value) && value !== WALLET;
-}
-
 /** Throws RangeError unless a call can have these purses: each name once, 8 at most. */
 export function requirePurses(purses: readonly Purse[]): void {
   pursesText(purses);
@@ -25,7 +21,7 @@ export function pursesText(purses: readonly Purse[]): string {
   if (known !== undefined) return known;
   const names = new Set<string>();
   for (const { name, limitMicroVnd } of purses) {
-    if (!isPurseName(name) || names.has(name)) {
+    if (!NAME.test(name) || name === WALLET || names.has(name)) {
       throw new RangeError(
         `not the name of a purse: ${name}; use letters, digits and : . _ -, 100 at most, each name once`,
       );

@@ -7,10 +7,9 @@ import {
   type StoredEntry,
   type UnreadableEntry,
 } from "./outbox-entry.ts";
-import { isPurseName } from "./purse.ts";
 
-/** Of a call or an account. */
-const ID = /^[\w-]{1,64}$/;
+/** Ids of calls and accounts, and names of purses. */
+const NAME = /^[\w:.-]{1,100}$/;
 const HASH_DIGITS = 32;
 
 /**
@@ -24,9 +23,9 @@ export function unreadableEntry(entryId: string, text: string, row: unknown): Un
     entryId,
     text,
     call: {
-      callId: isId(call_id) ? call_id : idOf(text),
-      accountId: isId(account_id) ? account_id : "",
-      purses: Array.isArray(purses) && purses.every(isPurseName) ? purses : null,
+      callId: isName(call_id) ? call_id : idOf(text),
+      accountId: isName(account_id) ? account_id : "",
+      purses: Array.isArray(purses) && purses.every(isName) ? purses : null,
       at: typeof at === "string" ? Date.parse(at) || 0 : 0,
     },
     chargedMicroVnd: countOf(charged) ?? 0,
@@ -60,6 +59,6 @@ function idOf(text: string): string {
   return `entry-${createHash("sha256").update(text).digest("hex").slice(0, HASH_DIGITS)}`;
 }
 
-function isId(value: unknown): value is string {
-  return typeof value === "string" && ID.test(value);
+function isName(value: unknown): value is string {
+  return typeof value === "string" && NAME.test(value);
 }

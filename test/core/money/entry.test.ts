@@ -1,5 +1,6 @@
 import t from "tap";
 import { decodeEntry, encodeEntry, entryOf } from "../../../core/money/entry.ts";
+import type { UnreadableEntry } from "../../../core/money/outbox-entry.ts";
 import { usageFieldList } from "../../../core/money/usage-fields.ts";
 import { posting } from "../../support/posting.ts";
 
@@ -33,6 +34,15 @@ t.test("an unreadable entry shows what its text has of the call", async (t) => {
     chargedMicroVnd: 70,
     reason: /of version 9: this gateway reads versions up to/,
   });
+});
+
+t.test("an unreadable entry has no names that would be several fields of an operation", (t) => {
+  for (const odd of ["a\nb", "a|b", "", "x".repeat(101)]) {
+    const row = { v: 9, call_id: odd, account_id: odd, purses: ["day", odd] };
+    const { call } = decodeEntry("7", JSON.stringify(row)) as UnreadableEntry;
+    t.match(call, { callId: /^entry-/, accountId: "", purses: null });
+  }
+  t.end();
 });
 
 t.test("an entry keeps the purses that its call counts against", async (t) => {
