@@ -3,30 +3,21 @@ import { isId } from "../process/id.ts";
 import type { KeyRecord, NewKey } from "./account.ts";
 import { KeyLimits } from "./key-limits.ts";
 
-/** The SQL of keys that authentication needs. */
-export interface KeyRows {
-  /** Returns `too_many_keys` if the account has its maximum of active keys. The limit is exact at any concurrency. */
-  create(key: NewKey): Promise<"created" | "no_account" | "too_many_keys">;
-  /** `hash` is hexadecimal, as `KeyRecord.hash`. */
-  byHash(hash: string): Promise<KeyRecord | undefined>;
-  /** Idempotent; undefined if there is no such key. */
-  revoke(keyId: string): Promise<KeyRecord | undefined>;
-  /** Returns the secret of the MACs of keys: the same for every gateway of the ledger. */
-  macSecret(): Promise<Buffer>;
-}
+export type KeyRows = ReturnType<typeof keyRowsOf>;
 
 const COLUMNS = `key.id, key.account_id as "accountId", key.member_id as "memberId", key.name, key.status,
   key.requests_per_minute as "requestsPerMinute", key.limits::text, account.status as "accountStatus",
   account.discount_bps as "discountBps",
   (select credit_version from wallets where account_id = key.account_id) as "creditVersion"`;
 
-/** `loads`: connections for the look-ups of calls. */
-export function keyRowsOf(database: Database, loads = database): KeyRows {
+/** The SQL of keys that authentication needs. `loads`: connections for the look-ups of calls. */
+export function keyRowsOf(database: Database, loads = database) {
   return {
-    async create(key) {
+    /** Returns `too_many_keys` if the account has its maximum of active keys. The limit is exact at any concurrency. */
+    async create(key: NewKey): Promise<Created> {
       if (!isId(key.accountId)) return "no_account";
       // A function in the database, so that the limit is exact: see `create_api_key` in the migrations.
-      const [row] = await database.query<{ outcome: Awaited<ReturnType<KeyRows["create"]>> }>(
+      const [row] = await database.query<{ outcome: Created }>(
         "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb, $10) as outcome",
         [
           key.id,
@@ -44,7 +35,8 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
       return row?.outcome ?? "no_account";
     },
 
-    async byHash(hash) {
+    /** `hash` is hexadecimal, as `KeyRecord.hash`. */
+    async byHash(hash: string): Promise<KeyRecord | undefined> {
       const [key] = await loads.query<KeyRow>(
         `select ${COLUMNS} from api_keys key join accounts account on account.id = key.account_id
         where key.hash = $1`,
@@ -53,7 +45,8 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
       return key && recordOf(key, hash);
     },
 
-    async revoke(keyId) {
+    /** Idempotent; undefined if there is no such key. */
+    async revoke(keyId: string): Promise<KeyRecord | undefined> {
       if (!isId(keyId)) return undefined;
       const [key] = await database.query<KeyRow & { readonly hash: string }>(
         `update api_keys key set status = 'revoked', revoked_at = coalesce(key.revoked_at, now())
@@ -65,13 +58,16 @@ export function keyRowsOf(database: Database, loads = database): KeyRows {
       return key && recordOf(key, key.hash);
     },
 
-    async macSecret() {
+    /** Returns the secret of the MACs of keys: the same for every gateway of the ledger. */
+    async macSecret(): Promise<Buffer> {
       const [row] = await database.query<{ secret: Uint8Array }>("select secret from key_macs");
       if (!row) throw new Error("the ledger has no secret for keys; restore the row of key_macs");
       return Buffer.from(row.secret);
     },
   };
 }
+
+type Created = "created" | "no_account" | "too_many_keys";
 
 type KeyRow = Omit<KeyRecord, "hash" | "limits"> & { readonly limits: string | null };
 

@@ -42,7 +42,7 @@ interface Renewal {
   readonly untilMs: number;
 }
 
-interface CachedKeysOptions {
+export interface CachedKeysOptions {
   readonly rows: KeyRows;
   readonly holdStore: HoldStore;
   readonly clock: Clock;

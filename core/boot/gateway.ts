@@ -111,9 +111,9 @@ export class Gateway {
       },
     );
     const slots = board.slotsOf(undefined);
-    const { keyCacheBytesMax, unreadBytesMax } = config.limits;
+    const { keyCacheBytesMax: cacheBytesMax, unreadBytesMax } = config.limits;
     const shared = { database, loads, holdStore, clock, log };
-    this.accounts = openAccounts({ ...shared, slots, keyCacheBytesMax });
+    this.accounts = openAccounts({ ...shared, slots, cacheBytesMax });
     this.pace = new Pace({ backlog: money.backlog, log });
     this.bodyThreads = new BodyThreads(log);
     this.unread = new UnreadReplies(unreadBytesMax, log);
@@ -204,7 +204,7 @@ export class Gateway {
 
   private async start(): Promise<void> {
     const { config, log, server } = this;
-    await announced(log, "the form of keys", this.accounts.start());
+    await announced(log, "the form of keys", this.accounts.keys.start());
     // No other process can change keys in an embedded ledger.
     if (config.stores.ledger !== "embedded") this.accounts.keyChanges.start();
     this.running = await this.runner.start(config, []);

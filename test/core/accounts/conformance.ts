@@ -55,7 +55,7 @@ function opening(subject: LedgerUnderTest): AccountsUnderTest {
     clock: systemClock,
     log,
     slots: NO_PLUGINS,
-    keyCacheBytesMax: 1_000_000,
+    cacheBytesMax: 1_000_000,
   });
   return { ...subject, accounts, keys, rows: keyRowsOf(database), holdStore };
 }
