@@ -28,8 +28,6 @@ const NOTABLE_MS = 1_000;
 const RECHECK_MS = 60_000;
 const READ_TIMEOUT_MS = 5_000;
 const LOG_EVERY_MS = 600_000;
-/** Number of readings of a clock. The quickest counts: a slow one is imprecise. */
-const READINGS = 3;
 const GATEWAY = "this gateway";
 
 /**
@@ -96,22 +94,16 @@ export class Clocks {
 
   private async compare({ name, read }: ClockReader): Promise<ClockDifference[]> {
     const { clock } = this.options;
-    let quickestMs = Number.POSITIVE_INFINITY;
-    let aheadMs = 0;
-    for (let reading = 0; reading < READINGS; reading += 1) {
-      const sentMs = clock.monotonic();
-      const beforeMs = clock.now();
-      const thereMs = await withTimeout(read(), READ_TIMEOUT_MS);
-      if (thereMs === TIMED_OUT)
-        throw new Error(`${name} did not reply within ${READ_TIMEOUT_MS} ms`);
-      if (Number.isNaN(thereMs)) throw new Error(`${name} does not say its time`);
-      const tripMs = clock.monotonic() - sentMs;
-      if (tripMs >= quickestMs) continue;
-      quickestMs = tripMs;
-      aheadMs = thereMs - (beforeMs + tripMs / 2);
-    }
+    const sentMs = clock.monotonic();
+    const beforeMs = clock.now();
+    const thereMs = await withTimeout(read(), READ_TIMEOUT_MS);
+    if (thereMs === TIMED_OUT)
+      throw new Error(`${name} did not reply within ${READ_TIMEOUT_MS} ms`);
+    if (Number.isNaN(thereMs)) throw new Error(`${name} does not say its time`);
+    const tripMs = clock.monotonic() - sentMs;
+    const aheadMs = thereMs - (beforeMs + tripMs / 2);
     // The clock may have been read at any instant of the round trip.
-    const sureMs = Math.max(0, Math.abs(aheadMs) - quickestMs / 2);
+    const sureMs = Math.max(0, Math.abs(aheadMs) - tripMs / 2);
     return [{ clock: name, aheadMs: Math.sign(aheadMs) * sureMs }];
   }
 }
