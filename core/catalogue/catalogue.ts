@@ -4,9 +4,10 @@ import type { PriceFactors, PriceUnit } from "./price-factors.ts";
 import type { Profile } from "./profile.ts";
 
 /** The kind of calls that a model serves. A chat model has one standard, `messages` or `chat`, and serves both. */
-export type Standard = "messages" | "chat" | "images" | "speech" | "embeddings";
-export type Channel = "standard" | "aws";
-export type Label = "reasoning" | "vision" | "tools" | "streaming";
+export type Standard = (typeof STANDARDS)[number];
+export const STANDARDS = ["messages", "chat", "images", "speech", "embeddings"] as const;
+export const CHANNELS = ["standard", "aws"] as const;
+export const LABELS = ["reasoning", "vision", "tools", "streaming"] as const;
 
 /** The price of a model. A price of `vnd` đ per million tokens is exactly as many µđ per token. */
 export interface Price {
@@ -78,14 +79,14 @@ export interface Model {
   readonly price: Price;
   /** An announced price. Calls held before its instant keep the price before it: see `priceAt`. */
   readonly next: NextPrice | undefined;
-  readonly channel: Channel;
+  readonly channel: (typeof CHANNELS)[number];
   /** Tokens, of an embedding those of each text; undefined if the model has no context window. */
   readonly contextWindow: number | undefined;
   /** Tokens; undefined if only the context window limits the input. */
   readonly inputTokensMax: number | undefined;
   /** Tokens; undefined if the model does not return text. */
   readonly maxOutputTokens: number | undefined;
-  readonly labels: ReadonlySet<Label>;
+  readonly labels: ReadonlySet<(typeof LABELS)[number]>;
   readonly standard: Standard;
   readonly routes: readonly Route[];
   /** The features that the model allows on every route. */

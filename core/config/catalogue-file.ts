@@ -1,14 +1,14 @@
 import * as v from "valibot";
 import { MICRO_VND_PER_VND } from "../catalogue/amount.ts";
 import {
-  type Channel,
-  type Label,
+  CHANNELS,
+  LABELS,
   MEDIA_DEFAULTS,
   type Model,
   type NextPrice,
   type Price,
   type Route,
-  type Standard,
+  STANDARDS,
 } from "../catalogue/catalogue.ts";
 import { features } from "../catalogue/features.ts";
 import { factorsOf, priceFactor } from "../catalogue/price-factors.ts";
@@ -29,16 +29,6 @@ import { instantOf } from "../process/vietnam-day.ts";
 
 /** The maximum price: above any real price, and low enough that every cost is a safe integer of µđ. */
 export const PRICE_VND_MAX = 10_000_000;
-
-const STANDARDS = [
-  "messages",
-  "chat",
-  "images",
-  "speech",
-  "embeddings",
-] as const satisfies readonly Standard[];
-const CHANNELS = ["standard", "aws"] as const satisfies readonly Channel[];
-const LABELS = ["reasoning", "vision", "tools", "streaming"] as const satisfies readonly Label[];
 
 const price = whole(1, PRICE_VND_MAX, "a whole number of đ within price_range");
 const pixels = whole(1, 1_000_000_000, "a whole number of pixels");
