@@ -141,11 +141,11 @@ const OPEN_MS_MAX = 60_000;
  * minute.
  */
 export class Breaker implements BreakerState {
-  private inRow = 0;
+  failuresInRow = 0;
+  readonly failuresByCause: Record<string, number> = {};
+  lastFailure: Failure | undefined = undefined;
   /** How often a probe alone has closed it since a call succeeded. */
   private probesInVain = 0;
-  private readonly counts: Record<string, number> = {};
-  private last: Failure | undefined = undefined;
   private openUntilMs = 0;
   private probing = false;
 
@@ -157,7 +157,7 @@ export class Breaker implements BreakerState {
 
   /** Returns true if calls may go there. */
   get allows(): boolean {
-    return this.inRow < FAILURES_TO_OPEN;
+    return this.failuresInRow < FAILURES_TO_OPEN;
   }
 
   get state(): "closed" | "open" | "probing" {
@@ -167,19 +167,7 @@ export class Breaker implements BreakerState {
 
   /** Failures since the start of the process. */
   get failures(): number {
-    return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
-  }
-
-  get failuresByCause(): Readonly<Record<string, number>> {
-    return this.counts;
-  }
-
-  get failuresInRow(): number {
-    return this.inRow;
-  }
-
-  get lastFailure(): Failure | undefined {
-    return this.last;
+    return Object.values(this.failuresByCause).reduce((sum, count) => sum + count, 0);
   }
 
   /** Milliseconds until a probe of an open breaker is due; 0 if it is now, or the breaker is closed. */
@@ -213,7 +201,7 @@ export class Breaker implements BreakerState {
 
   private close(reason: string, inRow: number): void {
     if (!this.allows) this.onChange("closed", reason);
-    this.inRow = inRow;
+    this.failuresInRow = inRow;
     this.probing = false;
   }
 
@@ -222,17 +210,17 @@ export class Breaker implements BreakerState {
    */
   fail(reason = "failed", cause = "other"): void {
     this.note(reason, cause);
-    this.inRow++;
+    this.failuresInRow++;
     if (this.allows) return;
     this.probing = false;
     this.wait();
-    if (this.inRow === FAILURES_TO_OPEN) this.onChange("open", reason);
+    if (this.failuresInRow === FAILURES_TO_OPEN) this.onChange("open", reason);
   }
 
   /** Records a failure that says nothing about the upstream's health, such as a refusal of the gateway's key. */
   note(reason: string, cause: string): void {
-    this.counts[cause] = (this.counts[cause] ?? 0) + 1;
-    this.last = { atMs: this.clock.monotonic(), reason };
+    this.failuresByCause[cause] = (this.failuresByCause[cause] ?? 0) + 1;
+    this.lastFailure = { atMs: this.clock.monotonic(), reason };
   }
 
   /** Ends a probe without a result: the client left first, for example, or a reply has just begun. */
