@@ -93,28 +93,36 @@ export class RefusedCallsCounter {
     const { refusal } = call;
     const key = call.key ?? call.refusedKey;
     if (!refusal || !key || call.attempts > 0) return;
-    const waiting = this.waitingOf(key.accountId);
-    if (!waiting) return;
     const { id: callId, status } = call;
     const at = new Date(call.at);
-    const day = dayOf(at);
-    let cause = causeOf(refusal);
-    let name = `${day} ${key.id} ${status} ${cause}`;
-    if (waiting.counts.size >= COUNTS_MAX && !waiting.counts.has(name)) {
-      cause = OTHER;
-      name = `${day} ${status}`;
-    }
-    const known = waiting.counts.get(name);
-    if (known) {
-      known.calls += 1;
-      known.lastAt = at;
-    } else {
-      waiting.counts.set(name, { day, keyId: key.id, status, cause, calls: 1, lastAt: at });
-    }
+    const count = { day: dayOf(at), keyId: key.id, status, cause: causeOf(refusal) };
     const { path: endpoint } = call.endpoint;
     const model = call.model?.id ?? null;
-    waiting.last.push({ callId, at, keyId: key.id, endpoint, model, status, cause });
-    if (waiting.last.length > LAST_REFUSED_CALLS) waiting.last.shift();
+    const last = { callId, at, keyId: key.id, endpoint, model, status, cause: count.cause };
+    this.add(key.accountId, [{ ...count, calls: 1, lastAt: at }], [last]);
+  }
+
+  private add(
+    accountId: string,
+    counts: Iterable<RefusedCount>,
+    last: readonly RefusedCall[],
+  ): void {
+    const waiting = this.waitingOf(accountId);
+    if (!waiting) return;
+    for (const count of counts) {
+      const { day, keyId, status, cause, calls, lastAt } = count;
+      let name = `${day} ${keyId} ${status} ${cause}`;
+      const isOther = waiting.counts.size >= COUNTS_MAX && !waiting.counts.has(name);
+      if (isOther) name = `${day} ${status}`;
+      const known = waiting.counts.get(name);
+      if (known) {
+        known.calls += calls;
+        if (lastAt > known.lastAt) known.lastAt = lastAt;
+      } else waiting.counts.set(name, isOther ? { ...count, cause: OTHER } : { ...count });
+    }
+    // Pages sort them by their times.
+    waiting.last.push(...last);
+    waiting.last.splice(0, waiting.last.length - LAST_REFUSED_CALLS);
   }
 
   private waitingOf(accountId: string): Waiting | undefined {
@@ -144,26 +152,8 @@ export class RefusedCallsCounter {
     try {
       await addRefusedCalls(this.database, accounts.map(batchOf));
     } catch (error) {
-      this.putBack(accounts);
+      for (const [id, { counts, last }] of accounts) this.add(id, counts.values(), last);
       throw error;
-    }
-  }
-
-  /** Puts back the counts that could not be written, added to those that came since. */
-  private putBack(accounts: readonly (readonly [string, Waiting])[]): void {
-    for (const [accountId, before] of accounts) {
-      const since = this.waiting.get(accountId);
-      this.waiting.set(accountId, before);
-      if (!since) continue;
-      for (const [name, count] of since.counts) {
-        const known = before.counts.get(name);
-        if (known) {
-          known.calls += count.calls;
-          known.lastAt = count.lastAt;
-        } else if (before.counts.size < COUNTS_MAX) before.counts.set(name, count);
-      }
-      before.last.push(...since.last);
-      before.last.splice(0, before.last.length - LAST_REFUSED_CALLS);
     }
   }
 
