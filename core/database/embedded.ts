@@ -49,58 +49,6 @@ interface EmbeddedDatabaseOptions {
   readonly log: Log;
 }
 
-/**
- * A Postgres in a child process, from npm: nothing to install. While the child restarts after a crash, every statement
- * rejects. Its socket lies in a folder that no other user may enter, so it asks for no password.
- */
-export class EmbeddedDatabase implements DatabaseServer {
-  readonly sql: Sql;
-  readonly commits: Sql;
-  readonly loads: Sql;
-  /** The unix socket of the database. */
-  readonly socketPath: string;
-  private readonly child: EmbeddedProcess;
-  private readonly connections: DatabaseServer;
-
-  constructor({
-    statementTimeoutMs = 0,
-    lockWaitMs = LOCK_WAIT_MS,
-    ...options
-  }: EmbeddedDatabaseOptions) {
-    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
-    const folder = realpathSync(options.folder);
-    const socketPath = embeddedSocket(folder);
-    const socketFolder = dirname(socketPath);
-    this.child = new EmbeddedProcess({ ...options, folder, socketFolder, lockWaitMs });
-    const server = { socketPath };
-    const { log } = options;
-    const open = (connectionsMax: number) =>
-      connect({ server, connectionsMax, statementTimeoutMs, log });
-    this.sql = open(CONNECTIONS.pages);
-    this.commits = open(CONNECTIONS.commits);
-    this.loads = open(CONNECTIONS.loads);
-    this.connections = remoteServer(this.sql, this.commits, this.loads);
-    this.socketPath = socketPath;
-  }
-
-  async start(): Promise<void> {
-    makePrivate(dirname(this.socketPath));
-    await this.child.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.connections.stop();
-    await this.child.stop();
-    // Postgres has removed the socket. The folder of the database is not empty, and stays.
-    rmdir(dirname(this.socketPath), () => {});
-  }
-
-  /** Process id of the server while it runs, for tests that kill it. */
-  get pid(): number | undefined {
-    return this.child.pid;
-  }
-}
-
 /** Returns the path of the socket of a database in `folder`, an absolute path without links. */
 export function embeddedSocket(folder: string): string {
   const path = join(folder, SOCKET);
@@ -166,13 +114,17 @@ const SETTINGS = {
   log_line_prefix: "",
 };
 
-interface EmbeddedProcessOptions extends Omit<EmbeddedDatabaseOptions, "statementTimeoutMs"> {
-  readonly lockWaitMs: number;
-  readonly socketFolder: string;
-}
-
-/** Runs the embedded database in a child process, and restarts it until `stop`. */
-class EmbeddedProcess {
+/**
+ * A Postgres in a child process, from npm: nothing to install. While the child restarts after a crash, every statement
+ * rejects. Its socket lies in a folder that no other user may enter, so it asks for no password.
+ */
+export class EmbeddedDatabase implements DatabaseServer {
+  readonly sql: Sql;
+  readonly commits: Sql;
+  readonly loads: Sql;
+  /** The unix socket of the database. */
+  readonly socketPath: string;
+  private readonly folder: string;
   private lock: FolderLock | undefined;
   private child: ChildProcess | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -180,11 +132,24 @@ class EmbeddedProcess {
   private failures = 0;
   private stopping = false;
 
-  constructor(private readonly options: EmbeddedProcessOptions) {}
+  constructor(private readonly options: EmbeddedDatabaseOptions) {
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+    this.folder = realpathSync(options.folder);
+    this.socketPath = embeddedSocket(this.folder);
+    const server = { socketPath: this.socketPath };
+    const { log, statementTimeoutMs = 0 } = options;
+    const open = (connectionsMax: number) =>
+      connect({ server, connectionsMax, statementTimeoutMs, log });
+    this.sql = open(CONNECTIONS.pages);
+    this.commits = open(CONNECTIONS.commits);
+    this.loads = open(CONNECTIONS.loads);
+  }
 
   /** Resolves when the database takes queries. Rejects with the reason if it cannot. Later crashes are handled here. */
   async start(): Promise<void> {
-    const { folder, lockWaitMs, log, wrapper } = this.options;
+    const { folder } = this;
+    const { lockWaitMs = LOCK_WAIT_MS, log, wrapper } = this.options;
+    makePrivate(dirname(this.socketPath));
     this.lock = await lockFolder(folder, lockWaitMs);
     try {
       const build = packagedBuild(`${folder}/lib`);
@@ -194,13 +159,20 @@ class EmbeddedProcess {
       await createFiles(build, folder, user, wrapper);
       await this.launch(build, user);
     } catch (error) {
-      await this.stop();
+      await this.end();
       throw new Error(`the embedded ledger did not start: ${messageOf(error)}`);
     }
   }
 
   /** Ends the database with all that is committed in its files; after 20 s it ends as in a crash. */
   async stop(): Promise<void> {
+    await remoteServer(this.sql, this.commits, this.loads).stop();
+    await this.end();
+    // Postgres has removed the socket. The folder of the database is not empty, and stays.
+    rmdir(dirname(this.socketPath), () => {});
+  }
+
+  private async end(): Promise<void> {
     this.stopping = true;
     clearTimeout(this.timer);
     const { child } = this;
@@ -215,7 +187,7 @@ class EmbeddedProcess {
     this.lock = undefined;
   }
 
-  /** Process id of the server while it runs. */
+  /** Process id of the server while it runs, for tests that kill it. */
   get pid(): number | undefined {
     const { child } = this;
     return child && isRunning(child) ? child.pid : undefined;
@@ -241,14 +213,10 @@ class EmbeddedProcess {
   }
 
   private async spawn(build: PostgresBuild, user: SystemUser | undefined): Promise<ChildProcess> {
-    const { folder, socketFolder, wrapper } = this.options;
-    const files = filesOf(folder);
+    const { settings: own, wrapper } = this.options;
+    const files = filesOf(this.folder);
     const env = await endLeftover(files);
-    const settings = {
-      ...SETTINGS,
-      unix_socket_directories: socketFolder,
-      ...this.options.settings,
-    };
+    const settings = { ...SETTINGS, unix_socket_directories: dirname(this.socketPath), ...own };
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     this.child = runProgram(build, "postgres", ["-D", files, ...args], { user, env, wrapper });
     return this.child;
