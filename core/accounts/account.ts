@@ -30,7 +30,6 @@ export interface NewKey {
   readonly name: string;
   /** SHA-256 of the key, in hexadecimal. */
   readonly hash: string;
-  /** The first characters, for display: `tg-ab12…`. */
   readonly prefix: string;
   readonly activeKeysMax: number;
   /** The key's text, encrypted for its owner; null if no plugin seals keys. */
@@ -65,7 +64,6 @@ export interface AccountKey {
   readonly limits: KeyLimitsJson;
   readonly createdAt: Date;
   readonly revokedAt: Date | null;
-  /** True if its text is stored, encrypted. */
   readonly isSealed: boolean;
 }
 
@@ -83,9 +81,7 @@ export interface KeyRecord {
   readonly status: "active" | "revoked";
   /** Calls per minute: null = the configured default, 0 = unlimited. */
   readonly requestsPerMinute: number | null;
-  /** Undefined if the key has none. */
   readonly limits: KeyLimits | undefined;
-  /** `suspended`: not active. */
   readonly accountStatus: "active" | "suspended";
   /** The account's own discount; 100 = 1%. */
   readonly discountBps: number;

@@ -56,7 +56,6 @@ export class StoredAccounts {
     private readonly holdStore: Pick<HoldStore, "revoke" | "restore">,
   ) {}
 
-  /** Creates an account and its empty wallet. */
   async create(account: {
     readonly id: string;
     readonly email: string;

@@ -21,7 +21,6 @@ export class KeyChanges {
   private readonly task: PeriodicTask;
   private readonly log: ThrottledLog;
   private polledAtMs: number;
-  /** The changes that the last poll returned. */
   private seen: ReadonlySet<string> = new Set();
 
   constructor(

@@ -79,7 +79,6 @@ export class KeyLimits {
     this.addresses = addresses && new AddressRanges(addresses);
   }
 
-  /** Approximate memory, in bytes. */
   get bytes(): number {
     return this.ownBytes + (this.ofMember?.bytes ?? 0);
   }
@@ -125,7 +124,6 @@ export class KeyLimits {
 
 const PERIODS = ["day", "month", "total"] as const;
 
-/** The words of a period, in a refusal. */
 const A_PERIOD = { day: "a day", month: "a month", total: "in all" };
 
 function budgetOf(of: Limited, period: KeyBudget["period"], day: string, vnd: string): KeyBudget {

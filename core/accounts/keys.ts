@@ -64,7 +64,6 @@ export class CachedKeys implements KnownKeys {
   private readonly readings: KeyReadings;
   private readonly slots: KeySlots;
   private readonly form: KeyForm;
-  /** Running reads after a credit, by the name of the key. */
   private readonly renewals = new Map<string, Renewal>();
 
   constructor({ rows, holdStore, clock, log, slots, cacheBytesMax }: CachedKeysOptions) {
@@ -178,7 +177,6 @@ export class CachedKeys implements KnownKeys {
     throw new Error(`the ledger did not reply within ${READ_TIMEOUT_MS} ms`);
   }
 
-  /** Returns undefined if the ledger fails. */
   private async readAfterCredit(key: CallerKey): Promise<CallerKey | undefined> {
     try {
       return await this.readSince(key);
@@ -265,7 +263,6 @@ export class KeyForm {
     return KEY_PREFIX + random + macOf(random, secret);
   }
 
-  /** Returns false if the string cannot be a key. */
   canBeKey(text: string): boolean {
     if (this.secret === undefined) return true;
     if (!text.startsWith(KEY_PREFIX)) return false;
@@ -282,7 +279,6 @@ function macOf(random: string, secret: Buffer): string {
 }
 
 interface KeyReadingsOptions {
-  /** Reads a key from the ledger. */
   readonly readKey: (name: string) => Promise<CallerKey | undefined>;
   /** Called once for each query that succeeded, in the same step as the check for changes. */
   readonly store: (name: string, key: CallerKey | undefined) => void;
@@ -357,7 +353,6 @@ const UNKNOWN_MS = 5_000;
 const KEY_BYTES = 440;
 const DISCOUNT_BYTES = 150;
 
-/** A cached key. */
 interface KnownKey {
   readonly key: CallerKey;
   /** When the key was read, by the monotonic clock. */

@@ -89,13 +89,11 @@ export function parseFormBody(
 const HEAD_BYTES_MIN = 80;
 const HEAD_BYTES_MAX = 4_096;
 
-/** A part of a multipart form. */
 interface Part {
   readonly name: string;
   readonly data: Uint8Array;
   /** The name of the file; undefined if the part is a text field. */
   readonly filename?: string;
-  /** The media type that the part states. */
   readonly type?: string;
 }
 

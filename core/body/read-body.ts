@@ -22,7 +22,6 @@ const US_PER_ESCAPE = 0.035;
 const SAMPLES = 16;
 const SAMPLE_BYTES = 512;
 
-/** A call whose body is read. */
 interface ReadCall extends Caller {
   readonly endpoint: Pick<Endpoint, "protocol" | "multipart" | "conversation">;
   readonly headers: Readonly<Record<string, string>>;
@@ -30,7 +29,6 @@ interface ReadCall extends Caller {
 
 interface Read {
   readonly body: RequestBody;
-  /** The files of a form. */
   readonly form: FormPart[] | undefined;
 }
 
@@ -61,7 +59,6 @@ function jsonOf(body: RequestBody | Refusal): Read | Refusal {
   return isRefusal(body) ? body : { form: undefined, body };
 }
 
-/** A call whose body may be long. */
 type LongCall = Caller & { readonly endpoint: Pick<Endpoint, "protocol"> };
 type Threads = Pick<BodyThreads, "run" | "isReady" | "warmUp">;
 

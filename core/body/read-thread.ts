@@ -20,7 +20,6 @@ export interface ReadResult {
 /** More than this beside the conversation is not worth a thread: the main thread parses it anyway. */
 const REST_BYTES_MAX = 262_144;
 
-/** Reads and checks a long body in a thread. */
 const read: ThreadWork<ReadInput, ReadResult> = async ({ protocol, measures }, bytes) => {
   const name = PROTOCOLS[protocol].conversation;
   const body = readJson(bytes, name);

@@ -75,7 +75,6 @@ export class Reading {
   private over = false;
   private isAdmitted: boolean;
   private isPaused = false;
-  /** Reads on. */
   private timer: NodeJS.Timeout | undefined = undefined;
 
   constructor(
@@ -223,15 +222,12 @@ const PROMPT_BYTES = 512 * 1024;
 const STRANGERS = "";
 
 interface BudgetLimits {
-  /** Maximum bytes of all bodies that are arriving. */
   readonly receivingBytesMax: number;
   /** Maximum bytes of one body: a key can always send one. */
   readonly bodyBytesMax: number;
-  /** Maximum number of bodies that are arriving. */
   readonly callsMax: number;
 }
 
-/** The bodies of one key that are arriving. */
 interface Use {
   bytes: number;
   bodies: number;
@@ -434,7 +430,6 @@ class BodyPace {
   /** By account: the time at which the bytes that were read are paid for, each ms paying for some. */
   private readonly paidAtMs = new LRUCache<string, number>({ max: ACCOUNTS_MAX });
   private allPaidAtMs = 0;
-  /** When connections were paused in the last 10 s. */
   private readonly pausedAtMs: number[] = [];
 
   constructor(private readonly clock: Pick<Clock, "monotonic">) {}
@@ -448,12 +443,10 @@ class BodyPace {
     return Math.max(0, paidAtMs - nowMs, this.allPaidAtMs - nowMs);
   }
 
-  /** Like `read`, for bytes that are not kept. */
   readDropped(account: string, bytes: number): number {
     return this.read(account, bytes / DROPPED_COST);
   }
 
-  /** Decides about the rest of a refused body, and counts it. */
   drop(account: string, bytes: number): Rest {
     if (bytes <= DROPPED_BYTES_FREE) return "read";
     if (bytes <= DROPPED_BYTES_MAX && this.read(account, 0) <= DROPPED_WAIT_MS_MAX) {

@@ -88,7 +88,6 @@ export class BodyThreads {
     });
   }
 
-  /** Bodies that wait for a thread. */
   get waiting(): number {
     return this.queue.length;
   }
@@ -98,7 +97,6 @@ export class BodyThreads {
     return this.started > 0;
   }
 
-  /** Threads that have not ended. */
   get threadCount(): number {
     return this.pool.threads.length;
   }
@@ -218,10 +216,8 @@ interface Waiting {
   readonly turn: number;
 }
 
-/** The long bodies that wait for a thread. */
 class BodyQueue {
   private waiting: Waiting[] = [];
-  /** The turn of the latest job that began. */
   private turn = 0;
 
   constructor(private readonly limits: QueueLimits) {}
@@ -258,13 +254,11 @@ class BodyQueue {
     return first && rest.reduce((best, one) => (one.turn < best.turn ? one : best), first).job;
   }
 
-  /** Returns true if a body of this size may run beside others. */
   mayRun(bytes: number, running: readonly Job[]): boolean {
     const { largeBytesMin } = this.limits;
     return bytes < largeBytesMin || running.every((job) => job.size < largeBytesMin);
   }
 
-  /** Takes out a job, if it still waits. */
   take(job: Job): void {
     const taken = this.waiting.find((waiting) => waiting.job === job);
     this.waiting = this.waiting.filter((waiting) => waiting !== taken);
@@ -272,7 +266,6 @@ class BodyQueue {
     if (taken) this.turn = Math.max(this.turn, taken.turn);
   }
 
-  /** Empties the queue with a refusal. */
   refuseAll(refusal: Refusal): void {
     for (const { job } of this.waiting) job.resolve(refusal);
     this.waiting = [];

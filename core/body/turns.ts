@@ -8,13 +8,10 @@ import { usesIn } from "../wire/features/find.ts";
  */
 export interface Turns {
   readonly count: number;
-  /** Names of the fields that turns have. */
   readonly names: readonly string[];
   /** Names of the fields that calls in `tool_calls` have. */
   readonly callNames: readonly string[];
-  /** Types of items and of parts of their content. */
   readonly types: readonly string[];
-  /** How many turns each role has. */
   readonly roles: Readonly<Record<string, number>>;
   readonly firstRole: string | undefined;
   readonly lastRole: string | undefined;

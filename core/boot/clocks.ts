@@ -9,21 +9,18 @@ import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 export interface ClockReader {
   /** The store's name in messages and in the metric: `Redis` or `Postgres`. */
   readonly name: string;
-  /** Returns the time of that clock, in ms since 1970. */
   read(): Promise<number>;
 }
 
 interface ClocksOptions {
   readonly clock: Clock;
   readonly readers: readonly ClockReader[];
-  /** Largest difference at which a gateway starts; 0 allows all. */
   readonly differenceMsMax: number;
   readonly log: Log;
 }
 
 /** The ledger refuses calls from before this time: see `core/money/ledger/commit.ts`. */
 const EARLIEST_MS = Date.UTC(2020, 0);
-/** A difference above this is logged. */
 const NOTABLE_MS = 1_000;
 const RECHECK_MS = 60_000;
 const READ_TIMEOUT_MS = 5_000;
@@ -47,7 +44,6 @@ export class Clocks {
     });
   }
 
-  /** The differences as last measured, relative to this gateway's clock. */
   get differences(): readonly ClockDifference[] {
     return this.last;
   }

@@ -14,9 +14,7 @@ interface Parts {
   readonly load: LoadConfig;
   readonly clock: Clock;
   readonly log: Log;
-  /** The config in effect. */
   config(): GatewayConfig;
-  /** Serves new calls with another config. Resolves with the names of settings that need a restart. */
   replace(config: GatewayConfig): Promise<readonly string[]>;
 }
 

@@ -168,7 +168,6 @@ export class Gateway {
     return this.listening;
   }
 
-  /** The catalogue with the prices of this instant. */
   private get catalogue(): Catalogue {
     return this.config.catalogue.at(this.clock.now());
   }
@@ -259,7 +258,6 @@ export class Gateway {
     return changedSettings(given, config);
   }
 
-  /** The parts that serve new calls. */
   private runtime(): Runtime {
     const { config, running, upstreams, services, clock, log, bodies, longBodies, unread } = this;
     const all = new Router();
@@ -318,7 +316,6 @@ export class Gateway {
     };
   }
 
-  /** The services with a plugin's own view of the slots. */
   private servicesOf(slots: Slots): Services {
     const gateway = this;
     const { log, clock, money, accounts } = this;
@@ -363,7 +360,6 @@ export class Gateway {
   }
 }
 
-/** Logs settings that an operator may have made by mistake. */
 function warn({ unbilled, catalogue }: GatewayConfig, log: LineLog): void {
   if (unbilled) log.warn("unbilled: true in the config; calls are neither held nor charged");
   for (const line of catalogueWarnings(catalogue)) log.warn(line);

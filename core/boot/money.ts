@@ -114,7 +114,6 @@ interface Stores extends Pick<PostgresLedger, "database" | "loads"> {
   readonly ledger: Ledger;
   /** Started after the hold store, and stopped after it. */
   readonly balancesLock: Pick<BalancesLock, "start" | "stop">;
-  /** The clocks of stores on other computers. */
   readonly clockReaders: readonly ClockReader[];
   /** Settings of Redis and Postgres that money rests on. */
   readonly faultReaders: readonly ReadFaults[];
@@ -124,7 +123,6 @@ interface Stores extends Pick<PostgresLedger, "database" | "loads"> {
 const REDIS_PREFIX = "tollgate";
 const SPOOL_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Creates the stores that a config names. Does not start them. */
 async function createStores(config: Config, clock: Clock, log: Log): Promise<Stores> {
   const { data, hot } = config.stores;
   const session = randomUUID();

@@ -38,7 +38,6 @@ export async function reachFaults(config: Config): Promise<readonly string[]> {
   );
 }
 
-/** One check. Resolves with its warnings. */
 type Step = () => Promise<readonly string[] | void>;
 
 function stepsOf({ listen, admin, stores }: Config, patienceMs: number): readonly Step[] {
@@ -72,7 +71,6 @@ function stepsOf({ listen, admin, stores }: Config, patienceMs: number): readonl
   return steps;
 }
 
-/** Throws if the role lacks the right to make the tables of the ledger. */
 function checkRights({ role, database, mayCreate }: Grants): void {
   if (mayCreate) return;
   throw new Error(
@@ -81,7 +79,6 @@ function checkRights({ role, database, mayCreate }: Grants): void {
   );
 }
 
-/** Warns of TLS that encrypts the ledger for a server that it does not check. */
 function tlsWarnings(ledger: string): readonly string[] {
   const { places, tls } = readAddress(ledger);
   if (tls?.mode !== "require" && tls?.mode !== "prefer") return [];
@@ -158,7 +155,6 @@ async function bindDatagrams(host: string, port: number): Promise<void> {
   }
 }
 
-/** Returns true if a process listens there. */
 function isOpen(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: CONNECT_MS });
@@ -173,7 +169,6 @@ function isOpen(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** Returns true if a gateway listens there. */
 async function isGateway(host: string, port: number): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(CONNECT_MS);
@@ -200,10 +195,8 @@ function addressFault(setting: string, host: string, port: number, code: string)
   }
 }
 
-/** Resolves if it reached the server; rejects with the reason. */
 type Ping = (url: string, timeoutMs: number) => Promise<void>;
 
-/** Tries the servers in turn until one replies. */
 async function reach(
   setting: string,
   name: string,
@@ -230,7 +223,6 @@ async function reach(
   }
 }
 
-/** Returns a URL without its secrets. */
 function placeOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "an address that cannot be read";
 }

@@ -33,11 +33,9 @@ import {
 /** One run of a plugin. Compared by identity: during a reload, a plugin may run beside its older self. */
 export interface Owner {
   readonly name: string;
-  /** The slots that the plugin's module names. */
   readonly uses: readonly SlotName[];
 }
 
-/** The values of the slots that core fills. */
 interface CoreValues {
   readonly wallets: Wallets;
   readonly operations: Operations;
@@ -89,18 +87,15 @@ export class SlotBoard {
     this.starting = generation;
   }
 
-  /** Puts the started generation into effect. */
   serve(): void {
     this.serving = this.starting ?? this.serving;
     this.starting = undefined;
   }
 
-  /** Drops the started generation. */
   giveUp(): void {
     this.starting = undefined;
   }
 
-  /** Removes every value that a stopped plugin provided. */
   withdraw(owner: Owner): void {
     for (const place of Object.values(this.places)) place.withdraw(owner);
   }
@@ -115,7 +110,6 @@ export class SlotBoard {
   }
 }
 
-/** Returns a slot that core fills, as `viewer` sees it. */
 function offered<T>(name: CoreSlotName, value: T, viewer: Owner | undefined): CoreSlot<T> {
   if (viewer === undefined || viewer.uses.includes(name)) return { current: value };
   const message = `the plugin ${viewer.name} reads the slot ${name}: name it in the module's export \`uses\``;
@@ -126,7 +120,6 @@ function offered<T>(name: CoreSlotName, value: T, viewer: Owner | undefined): Co
   };
 }
 
-/** One place for each slot that plugins fill. */
 function placesBy(counts: Counts) {
   return {
     operator: new Place<OperatorGuard>(counts),

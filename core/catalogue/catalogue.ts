@@ -46,7 +46,6 @@ export interface Route {
   readonly features: AllowedFeatures;
 }
 
-/** The limits within which the price of an image or of speech applies. */
 interface MediaTerms {
   /** The largest image that costs the price without a factor, in pixels. */
   readonly pixelsMax: number;
@@ -84,7 +83,6 @@ export interface Model {
   readonly contextWindow: number | undefined;
   /** Tokens; undefined if only the context window limits the input. */
   readonly inputTokensMax: number | undefined;
-  /** Tokens; undefined if the model does not return text. */
   readonly maxOutputTokens: number | undefined;
   readonly labels: ReadonlySet<(typeof LABELS)[number]>;
   readonly standard: Standard;

@@ -13,7 +13,6 @@ export interface Discount {
 /** The discounts of a price: basis points by name. */
 export type Discounts = Readonly<Record<string, number>>;
 
-/** The name of an account's own discount. */
 const OWN = "account";
 
 /** Returns the discounts that a plugin grants to an account. Rejects if it cannot know them now. */

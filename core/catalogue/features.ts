@@ -86,7 +86,6 @@ export type AllowedFeatures = Readonly<Partial<Record<FeatureName, FeatureTerms>
 
 /** The amounts that the allowed features of a call add to its price. */
 export interface Surcharge {
-  /** A factor on the unit price. */
   readonly factor: number;
   /** Fees in đ for each use, by feature. */
   readonly fees: ReadonlyMap<FeatureName, number>;

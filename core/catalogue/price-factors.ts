@@ -34,7 +34,6 @@ export const ONE = 1_000_000;
 
 const FACTOR = "a number from 0.001 to 100 with at most six decimals";
 
-/** A factor on a price. */
 export const priceFactor = v.pipe(
   v.number(FACTOR),
   v.minValue(0.001, FACTOR),

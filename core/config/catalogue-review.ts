@@ -256,7 +256,6 @@ class Review {
   }
 }
 
-/** The parts of an entry, each undefined if it is invalid. */
 type Parts = { readonly [Name in keyof CatalogueEntry]?: CatalogueEntry[Name] | undefined };
 /** Returns true if an entry has a value of this name, valid or not. */
 type Has = (name: keyof CatalogueEntry) => boolean;
@@ -267,7 +266,6 @@ function isMedia(standard: Parts["standard"]): boolean {
   return standard === "images" || standard === "speech";
 }
 
-/** Maximum number of models in a warning. */
 const NAMED_MAX = 5;
 
 /**

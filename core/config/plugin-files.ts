@@ -71,7 +71,6 @@ function target(entry: unknown): string | undefined {
   return undefined;
 }
 
-/** The specifier by which plugins import the contract. */
 const SPECIFIER = "tollgate/plugin";
 const CONTRACT = new URL("../plugin/index.js", import.meta.url).href;
 

@@ -31,7 +31,6 @@ export async function loadPlugins(
   importPlugin: ImportPlugin = (url) => import(url),
 ): Promise<PlacedPlugin[]> {
   const placed: PlacedPlugin[] = [];
-  /** Index in the list, by name and by module URL. */
   const indexes = new Map<string, number>();
   for (const [index, given] of entries.entries()) {
     const entry = attempt(pluginEntry, given);

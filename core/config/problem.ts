@@ -33,7 +33,6 @@ export class Problems {
     return this.byPlace.size > 0;
   }
 
-  /** Returns the problems by file and line. */
   list(): Problem[] {
     const files = [...new Set([...this.byPlace.values()].map((problem) => problem.file))];
     return [...this.byPlace.values()].sort(
@@ -45,7 +44,6 @@ export class Problems {
   }
 }
 
-/** Formats `["plugins", 2, "rate-limit"]` as `plugins[2].rate-limit`. */
 function formatPath(path: Path): string {
   let text = "";
   for (const step of path) {

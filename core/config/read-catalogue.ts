@@ -20,7 +20,6 @@ export interface CatalogueFile {
 }
 
 interface ReadCatalogue {
-  /** Use it only if there are no problems. */
   readonly checked: CheckedCatalogue | undefined;
   readonly problems: readonly Problem[];
 }

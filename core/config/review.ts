@@ -189,7 +189,6 @@ function toAdd(missing: readonly string[], placed: readonly PlacedPlugin[]): str
   );
 }
 
-/** `first` must come before `second` in the list of plugins. */
 interface Pair {
   readonly first: PlacedPlugin;
   readonly second: PlacedPlugin;
@@ -217,7 +216,6 @@ function misplaced(
   });
 }
 
-/** Returns the order as part of an error message. */
 function orderOf(names: readonly string[]): string {
   return `the right order is ${names.join(", ")}`;
 }

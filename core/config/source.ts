@@ -59,7 +59,6 @@ export class Source {
     this.value = this.read(parsed.open(), []);
   }
 
-  /** Adds a problem at a path of this file. */
   report(path: Path, message: string): void {
     this.problems.add(this.file, this.lineOf(path), path, message);
   }
@@ -71,7 +70,6 @@ export class Source {
     return node?.kind === "scalar" ? String(node.value).slice(0, 100) : "";
   }
 
-  /** Returns the path of a file that this one names. */
   beside(path: string): string {
     return isAbsolute(path) ? path : join(dirname(this.file), path);
   }

@@ -26,7 +26,6 @@ type Checked = Omit<LoadedUpstream, "connections"> & {
 
 const PROXY = "the http:// or https:// address of a proxy, or none";
 
-/** The settings that all kinds of upstream share. */
 const common = {
   profile: setting(refusingLists(profile), "Features and limits of the provider's dialect.", {}),
   connections: setting(

@@ -13,7 +13,6 @@ const TURN_TIMEOUT_MS = 5_000;
 /** Time beyond the statement timeout after which a connection without a reply is considered dead. */
 const REPLY_GRACE_MS = 5_000;
 const REPLY_TIMEOUT_MS = 30_000;
-/** SQLSTATE of a write on a server that refuses writes. */
 const READ_ONLY = "25006";
 const LEAVE_READ_ONLY_MS = 1_000;
 
@@ -37,12 +36,10 @@ interface ClientOptions {
   /** The URL of a server (`postgres://…`), or the unix socket of the embedded one. */
   readonly server: { readonly url: string } | { readonly socketPath: string };
   readonly connectionsMax: number;
-  /** Name of the connections, as `pg_stat_activity` shows them. */
   readonly name?: string;
   /** The server cancels a statement after this time; 0 = never. */
   readonly statementTimeoutMs: number;
   readonly log: Log;
-  /** A monotonic clock, for tests. */
   readonly nowMs?: () => number;
   /** Maximum time in which a connection is made, in seconds, for tests. */
   readonly connectTimeoutS?: number;

@@ -82,7 +82,6 @@ export function databaseUser(folder: string): SystemUser | undefined {
   return namedUser();
 }
 
-/** Returns `user` if it has a name, else one of `USERS`. */
 function namedUser(user?: SystemUser): SystemUser {
   const lines = readFileSync("/etc/passwd", "utf8").split("\n");
   const users = lines.map((line) => line.split(":"));

@@ -33,13 +33,11 @@ import { type DatabaseServer, remoteServer } from "./server.ts";
 const LOCK_WAIT_MS = 5_000;
 /** Each is a process of its own, of some 5 MB. */
 const CONNECTIONS = { pages: 2, commits: 1, loads: 1 };
-/** As Postgres names it, by its default port. */
 const SOCKET = ".s.PGSQL.5432";
 
 interface EmbeddedDatabaseOptions {
   /** The folder of the database, for one gateway at a time. Created with mode 700. */
   readonly folder: string;
-  /** How long to wait for another gateway to release the folder. */
   readonly lockWaitMs?: number;
   /** The server cancels a statement after this time; 0, the default, = never. */
   readonly statementTimeoutMs?: number;
@@ -122,13 +120,11 @@ export class EmbeddedDatabase implements DatabaseServer {
   readonly sql: Sql;
   readonly commits: Sql;
   readonly loads: Sql;
-  /** The unix socket of the database. */
   readonly socketPath: string;
   private readonly folder: string;
   private lock: FolderLock | undefined;
   private child: ChildProcess | undefined;
   private timer: NodeJS.Timeout | undefined;
-  /** Failed starts in a row. */
   private failures = 0;
   private stopping = false;
 

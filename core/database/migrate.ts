@@ -22,7 +22,6 @@ export interface SchemaState {
   /** `core`, or what made the tables: a plugin. */
   readonly owner: string;
   readonly build: string;
-  /** The last file that the database has applied. */
   readonly database: string;
   /** The oldest build that starts on this database. */
   readonly oldest: string;
@@ -34,7 +33,6 @@ interface Migration {
   readonly name: string;
   readonly text: string;
   readonly checksum: string;
-  /** Undefined if no earlier build works after it. */
   readonly worksWith: string | undefined;
 }
 
@@ -113,7 +111,6 @@ function oldestOf(applied: readonly Applied[]): string {
   return oldest;
 }
 
-/** Returns false if another process applied it first. */
 async function apply(sql: Sql, migration: Migration, table: string): Promise<boolean> {
   const { name, checksum, text, worksWith } = migration;
   const level = worksWith === undefined ? "null" : `'${worksWith}'`;
@@ -167,7 +164,6 @@ function checkLater({ name, works_with: worksWith }: Applied, last: string): voi
   );
 }
 
-/** A build is named by its last file, without the extension. */
 function levelOf(file: string): string {
   return file.replace(/\.sql$/, "");
 }

@@ -13,7 +13,6 @@ const NETWORKS: ReadonlyMap<string, readonly string[]> = new Map([
   ],
 ]);
 
-/** Bits before the IPv4 address in an IPv4-mapped one. */
 const MAPPED_BITS = 96;
 
 export const NEARBY: readonly string[] = ["loopback", "private"];
@@ -85,7 +84,6 @@ export function addressBlock(address: string): string {
   return isIP(address) === 6 ? hexOf(ipaddr.IPv6.parse(address).parts.slice(0, 4)) : address;
 }
 
-/** A network: its address, and how many bits of it count. */
 type Range = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 function rangeOf(text: string): Range | undefined {

@@ -1,7 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { messageOf } from "./thrown.ts";
 
-/** Exit status of a program whose arguments are wrong. */
 const WRONG_ARGUMENTS = 2;
 
 /**

@@ -24,9 +24,7 @@ const USUAL_BYTES_MAX = 16;
 interface JsonScan {
   /** For each top-level field: the quotes of its name, and the start and end of its value. */
   readonly places: readonly number[];
-  /** How many names all objects have together. */
   readonly names: number;
-  /** True if a number has more digits than a parser keeps. */
   readonly hasLongNumber: boolean;
   /** True if `JSON.stringify` may write a number in another form than it came, or names in another order. */
   readonly hasUnusual: boolean;
@@ -50,7 +48,6 @@ export function scanJson(
   let mark = -1;
   let hasLongNumber = false;
   let hasUnusual = false;
-  /** The quotes of the latest string. */
   let open = -1;
   let close = -1;
   /** True after a colon: the next string is a value, and the latest was its name. */

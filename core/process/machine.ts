@@ -5,7 +5,6 @@ import { type Disk, systemDisk } from "./disk.ts";
 /** A running timer, such as a `NodeJS.Timeout`. */
 export interface Timer {
   close(): unknown;
-  /** Lets the process end while the timer runs. */
   unref(): unknown;
 }
 
@@ -14,9 +13,7 @@ export interface Timer {
  * that a simulation can replace it: see `test/world/README.md`.
  */
 export interface Machine extends Clock {
-  /** Calls `work` once, after `ms`. */
   after(ms: number, work: () => void): Timer;
-  /** Calls `work` every `ms`. */
   every(ms: number, work: () => void): Timer;
   uuid(): string;
   readonly disk: Disk;

@@ -70,11 +70,9 @@ function keepOrder(object: JsonObject, names: readonly string[]): void {
   Object.defineProperty(object, "toJSON", { value: toJSON });
 }
 
-/** A number or a word, up to what follows it. */
 const WORD = /[^\s,\]}]+/y;
 const SPACE = /\s*/y;
 
-/** Reads a text that is known to be JSON. */
 class Reader {
   private at = 0;
 

@@ -1,7 +1,6 @@
 /** A setting of Redis or Postgres that breaks a guarantee, or makes failures worse. */
 export interface StoreFault {
   readonly store: "postgres" | "redis";
-  /** By the store's own name of it. */
   readonly setting: string;
   /** True: no gateway starts with it. */
   readonly breaks: boolean;

@@ -5,7 +5,6 @@ import { TIMED_OUT, withTimeout } from "./timeout.ts";
 import { type FromWorker, REPORT_MS, type ToWorker } from "./workers.ts";
 
 interface ClusterOptions {
-  /** The script that each worker runs. */
   readonly script: string;
   readonly args: readonly string[];
   readonly workers: number;
@@ -28,9 +27,7 @@ interface Member {
   readonly child: ChildProcess;
   /** Questions whether it is alive without a reply. Counts no time, so that a machine may sleep. */
   unanswered: number;
-  /** Its last report on each topic. */
   readonly reports: Map<string, unknown>;
-  /** Called with its next report on a topic. */
   readonly awaited: Map<string, (() => void)[]>;
 }
 
@@ -75,7 +72,6 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       }
     }
 
-    /** Collects the reports of the other workers for one. */
     async function collect(topic: string, worker: number, member: Member): Promise<void> {
       const asked = [...running].filter(([other]) => other !== worker);
       const others = await Promise.all(

@@ -4,7 +4,6 @@ import { TIMED_OUT, withTimeout } from "./timeout.ts";
 /** How long a worker may take to report before its last report is taken. */
 export const REPORT_MS = 1_000;
 
-/** The report of another worker. */
 interface WorkerReport {
   /** The number of the worker, counted from 0. */
   readonly worker: number;
@@ -14,9 +13,7 @@ interface WorkerReport {
   readonly isOld: boolean;
 }
 
-/** The reports of all other workers. */
 interface WorkerReports {
-  /** The number of the worker that has asked. */
   readonly worker: number;
   readonly others: readonly WorkerReport[];
 }

@@ -50,14 +50,12 @@ function calculation(record: CustomerRecord, again: Recomputed): object {
   };
 }
 
-/** A part of the quantity: how many of a kind, and its factor on the unit price. */
 interface Part {
   readonly kind: PriceKind;
   readonly count: number;
   readonly factor: number;
 }
 
-/** Returns the parts of the quantity; none if there is nothing to charge. */
 function partsOf(record: CustomerRecord, { quantity }: Recomputed): Part[] {
   if (quantity === 0) return [];
   const { unit } = record;
@@ -114,7 +112,6 @@ const KINDS: Readonly<Record<PriceKind, string>> = {
   per_image: "",
 };
 
-/** Returns the parts of the quantity, or the reason if it is 0. */
 function noteOf(record: CustomerRecord, again: Recomputed): string {
   const { unit, estimated, outcome, status } = record;
   if (again.quantity === 0) return ` (nothing to charge: ${outcome}, status ${status})`;

@@ -10,7 +10,6 @@ import type { Refusal } from "../wire/refusal.ts";
 import type { RefusedCall, RefusedCalls, RefusedCount, UsageFilter } from "./books.ts";
 import { keysOfMember } from "./usage-page-statement.ts";
 
-/** Maximum number of accounts in one statement. */
 const BATCH_ACCOUNTS = 200;
 /** Maximum number of accounts that wait to be written, while the ledger is down for example. */
 const ACCOUNTS_MAX = 10_000;
@@ -21,7 +20,6 @@ const MS_PER_DAY = 86_400_000;
 
 const OTHER = "other";
 
-/** The counts and calls of an account that wait to be written. */
 interface Waiting {
   readonly counts: Map<string, { -readonly [Name in keyof RefusedCount]: RefusedCount[Name] }>;
   /** The last refused calls, oldest first. */
@@ -196,13 +194,11 @@ function causeOf({ code, param, type }: Refusal): string {
   return field !== undefined && FIELDS.has(field) ? field : type;
 }
 
-/** Number of refused calls that are kept for an account. */
 const LAST_REFUSED_CALLS = 20;
 const COUNTS_SHOWN_MAX = 1_000;
 
 type Queries = Pick<Database, "query">;
 
-/** Counts of one account, and its last refused calls, newest first. */
 interface RefusedBatch {
   readonly accountId: string;
   readonly counts: readonly RefusedCount[];
@@ -247,12 +243,10 @@ export async function addRefusedCalls(
   );
 }
 
-/** Deletes counts of days before this one. */
 export async function dropRefusedCalls(database: Queries, before: Date): Promise<void> {
   await database.query("delete from refused_calls where day < $1", [dayOf(before)]);
 }
 
-/** Returns the refused calls of an account that pass the filter, which applies to whole days. */
 export async function refusedCalls(
   database: Queries,
   accountId: string,
@@ -330,7 +324,6 @@ function isWanted(call: RefusedCall, { from, to, key, model, status }: UsageFilt
   return typeof status !== "number" || call.status === status;
 }
 
-/** Returns the last day of a period that ends before this instant. */
 function lastDayOf(to: Date): string {
   return dayOf(new Date(to.getTime() - 1));
 }

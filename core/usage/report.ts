@@ -69,7 +69,6 @@ export async function usageReport(
   return { rows: sums.slice(0, limit), total, isCut: sums.length > limit };
 }
 
-/** After all days with calls. */
 const LAST_DAY = "2200-12-31";
 
 type Source = readonly [sql: string, parameters: readonly Parameter[]];
@@ -112,7 +111,6 @@ function least(one: string, other: string): string {
   return one < other ? one : other;
 }
 
-/** Returns the start of a month that is nearest to a day. */
 function nearestMonth(day: string): string {
   const [year = 0, month = 1, ofMonth = 1] = day.split("-").map(Number);
   const nearest = new Date(Date.UTC(year, ofMonth <= 16 ? month - 1 : month));

@@ -25,7 +25,6 @@ const REPORT_SUMS = pathToFileURL(join(packageRoot, "core/usage/report-sums/"));
 /** Recorded calls and money, for plugins that show them. A call appears seconds after it ends. */
 export type UsageBooks = ReturnType<typeof usageBooksOf>;
 
-/** Reads usage records and their daily sums from Postgres. */
 export function usageBooksOf(database: PluginDatabase) {
   return {
     /** Statements by month that never change once they are closed. Only for a gateway that has called its `prepare`. */
@@ -149,11 +148,9 @@ export async function archivedCall(
   return archivedBefore(database, accountId, { from, to: new Date(from.getTime() + 1) });
 }
 
-/** Bounds for a period without them. */
 const FIRST = new Date(0);
 const LAST = new Date(Date.UTC(2200, 0));
 
-/** Returns the last instant of a period that ends before `end`. */
 function lastOf(end: Date): Date {
   return new Date(end.getTime() - 1);
 }

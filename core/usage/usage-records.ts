@@ -7,7 +7,6 @@ import { pageStatement } from "./usage-page-statement.ts";
 
 type Queries = Pick<Database, "query">;
 
-/** Returns the calls of an account that pass the filter and are older than the cursor, newest first. */
 export async function callPage(
   database: Queries,
   { accountId, filter, limit, before }: UsagePage,
@@ -26,7 +25,6 @@ async function statusesOf(
   return status === "failed" ? failedStatuses(database) : [status === "ok" ? 200 : status];
 }
 
-/** Returns the statuses of failed calls that are recorded. */
 export async function failedStatuses(database: Queries): Promise<number[]> {
   // Lists the statuses of all accounts: there are few, and each takes one step in an index. The condition "not 200"
   // would read every call, and nearly all are 200.
@@ -42,7 +40,6 @@ export async function failedStatuses(database: Queries): Promise<number[]> {
   return rows.map((row) => row.status);
 }
 
-/** Returns a committed call of an account; undefined if there is none. */
 export async function callOf(
   database: Queries,
   accountId: string,

@@ -19,7 +19,6 @@ export interface Refusal {
   readonly headers: readonly string[];
 }
 
-/** `error.type` of the reply. */
 export type RefusalType =
   | "invalid_request_error"
   | "authentication_error"
@@ -67,33 +66,24 @@ function withRetry(status: number, headers: readonly string[]): readonly string[
   return headers.length === 0 ? NO_RETRY : [...headers, ...NO_RETRY];
 }
 
-/** One factory per status. */
 export const refuse = {
-  /** 400: the request is invalid. */
   badRequest: factory(400, "invalid_request_error"),
-  /** 401: no key, or an invalid one. */
   unauthenticated: factory(401, "authentication_error"),
   /** 402: the wallet or a limit does not cover the call. */
   insufficientBalance: factory(402, "insufficient_balance"),
   /** 403: the key is valid, but is not allowed to do this. */
   forbidden: factory(403, "permission_error"),
-  /** 404: the path, model or object does not exist. */
   notFound: factory(404, "not_found_error"),
-  /** 405: the path exists, but not with this method. */
   methodNotAllowed: factory(405, "invalid_request_error"),
   /** 409: the request is valid, but conflicts with what exists. */
   conflict: factory(409, "invalid_request_error"),
-  /** 413: the body is too large. */
   tooLarge: factory(413, "request_too_large"),
-  /** 429: a rate limit is reached. */
   rateLimited: factory(429, "rate_limit_error"),
   /** 500: a bug of the gateway. */
   failed: factory(500, "api_error"),
-  /** 502: the upstream is unreachable, or failed. */
   upstreamFailed: factory(502, "api_error"),
   /** 503, with `retry-after: 1` unless other headers are given. */
   unavailable: factory(503, "service_unavailable", ["retry-after", "1"]),
-  /** 504: the call or its upstream took too long. */
   timedOut: factory(504, "timeout_error"),
   /** Any other status, to pass an upstream's refusal on. */
   as: (status: number, type: RefusalType, message: string, detail: Detail = null): Refusal =>

@@ -72,7 +72,6 @@ export interface Wire {
   /** Returns true if a streamed request must ask for its usage, and does not. */
   lacksUsage(body: Pick<Fields, "read">): boolean;
 
-  /** Makes a streamed request ask for its usage. */
   askForUsage(body: Fields): void;
 
   /** Returns an error body in the protocol, as JSON text. */
@@ -90,16 +89,13 @@ export interface Wire {
   /** Returns true if a stream is complete when its body ends cleanly after this event, without a terminal event. */
   mayEndAt(event: ServerEvent): boolean;
 
-  /** Returns the stage to which one event brings a stream. */
   stage(event: ServerEvent): Stage;
 
   /** Returns true for an event that delivers nothing yet: the start of a text whose content follows. */
   isEmptyStart(event: ServerEvent): boolean;
 
-  /** Returns how the whole body of a successful reply is charged. */
   judge(body: JsonObject): ReplyWorth;
 
-  /** Reads the usage in a whole reply. */
   readReply(reply: JsonObject, usage: Usage): void;
 
   /** Reads the usage in one event that is not `data`. Returns true if the event exists only to report usage. */
@@ -111,7 +107,6 @@ export interface Wire {
    */
   countDelta(event: ServerEvent, delivered: Delivered): void;
 
-  /** Adds the text that a whole reply delivers. */
   countReply(reply: JsonObject, delivered: Delivered): void;
 }
 

@@ -25,7 +25,6 @@ export interface Use {
   readonly leaveOut: (() => void) | undefined;
   /** True if that sets or deletes a field of the body, and changes nothing inside of one. */
   readonly isTop: boolean;
-  /** The tool, if it is one. */
   readonly tool: JsonObject | undefined;
 }
 
@@ -112,7 +111,6 @@ class Walk {
     this.uses.push({ row, path, name, leaveOut, isTop, tool });
   }
 
-  /** The fields of the body itself. */
   fields(body: JsonObject): void {
     this.body = body;
     const rows = ROWS_BY_FIELD.get(this.protocol);
@@ -167,7 +165,6 @@ class Walk {
     if (tool["tools"] !== undefined) this.tools(tool, path);
   }
 
-  /** Turns, items or parts. */
   list(list: unknown, path: string): void {
     if (!Array.isArray(list)) return;
     for (let at = 0; at < list.length; at++) {
@@ -221,7 +218,6 @@ class Walk {
     else this.list(output, `${path}.output`);
   }
 
-  /** Files and images by id or by address. */
   private media(part: JsonObject, path: string): void {
     const { type } = part;
     // `{ type: "file", file: { file_id } }` in Chat, `{ type: "input_file", file_id }` in Responses.

@@ -40,7 +40,6 @@ export function misspelledIn(
   return misspelled(body, spellingsOf(options));
 }
 
-/** The same for the fields of a tool. */
 export function misspelledInTool(tool: JsonObject): string | undefined {
   return misspelled(tool, OF_TOOLS);
 }
