@@ -57,9 +57,8 @@ function stepsOf({ listen, admin, stores }: Config, patienceMs: number): readonl
   }
   if (ledger !== "embedded") {
     steps.push(async () => {
-      const { grantsOf, pingPostgres } = await import("../database/ping.ts");
-      await reach("stores.ledger", "Postgres", [ledger], pingPostgres, patienceMs);
-      const grants = await grantsOf(ledger, CONNECT_MS);
+      const { grantsOf } = await import("../database/ping.ts");
+      const grants = await reach("stores.ledger", "Postgres", [ledger], grantsOf, patienceMs);
       checkRights(grants);
       const { connections } = grants;
       const warnings = tlsWarnings(ledger);
@@ -195,15 +194,15 @@ function addressFault(setting: string, host: string, port: number, code: string)
   }
 }
 
-type Ping = (url: string, timeoutMs: number) => Promise<void>;
+type Ping<T> = (url: string, timeoutMs: number) => Promise<T>;
 
-async function reach(
+async function reach<T>(
   setting: string,
   name: string,
   servers: readonly string[],
-  ping: Ping,
+  ping: Ping<T>,
   patienceMs: number,
-): Promise<void> {
+): Promise<T> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     const faults: string[] = [];

@@ -89,17 +89,9 @@ const NOT_OF_TEXT = new Set(["number", "boolean", "array", "object", "strict_obj
 function expectation(issue: Issue): string {
   if (isUnknownKey(issue)) return "";
   if (issue.expected === "never") return "nothing here";
+  const words = EXPECTED[issue.type];
+  if (words !== undefined) return words;
   switch (issue.type) {
-    case "string":
-      return "text";
-    case "number":
-      return "a number";
-    case "integer":
-      return "a whole number";
-    case "boolean":
-      return "true or false";
-    case "array":
-      return "a list";
     case "object":
     case "strict_object":
     case "record":
@@ -108,14 +100,21 @@ function expectation(issue: Issue): string {
       return `a number of at least ${String(issue.requirement)}`;
     case "max_value":
       return `a number of at most ${String(issue.requirement)}`;
-    case "non_empty":
-      return "at least one";
     case "picklist":
       return `one of ${(issue.expected ?? "").replace(/[()"]/g, "").replaceAll(" | ", ", ")}`;
     default:
       return issue.expected ?? "another value";
   }
 }
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  integer: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  non_empty: "at least one",
+};
 
 function isUnknownKey(issue: Issue): boolean {
   const last = issue.path?.at(-1);

@@ -87,17 +87,13 @@ function nameAt(text: string, at: number): string {
 
 /** Replaces the library's messages, which quote the text around an error: it may be a provider key. */
 function wording(code: ErrorCode): string {
-  switch (code) {
-    case "DUPLICATE_KEY":
-      return "each key of a mapping once";
-    case "BAD_INDENT":
-    case "TAB_AS_INDENT":
-      return "YAML indented with the same spaces throughout";
-    case "MULTIPLE_DOCS":
-      return "one YAML document";
-    case "TAG_RESOLVE_FAILED":
-      return "YAML without custom tags";
-    default:
-      return `well-formed YAML (${code.toLowerCase().replaceAll("_", " ")})`;
-  }
+  return WORDS[code] ?? `well-formed YAML (${code.toLowerCase().replaceAll("_", " ")})`;
 }
+
+const WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
+  DUPLICATE_KEY: "each key of a mapping once",
+  BAD_INDENT: "YAML indented with the same spaces throughout",
+  TAB_AS_INDENT: "YAML indented with the same spaces throughout",
+  MULTIPLE_DOCS: "one YAML document",
+  TAG_RESOLVE_FAILED: "YAML without custom tags",
+};

@@ -2,11 +2,6 @@ import postgres from "postgres";
 import { readAddress } from "./address.ts";
 import { wayTo } from "./way.ts";
 
-/** Connects once and runs `SELECT 1`. Rejects with the driver's error, which names no password. */
-export async function pingPostgres(url: string, timeoutMs: number): Promise<void> {
-  await withConnection(url, timeoutMs, (sql) => sql`SELECT 1`);
-}
-
 /** The connections of a server that this user may open to this database, and how many of them others use. */
 export interface ServerConnections {
   readonly allowed: number;
@@ -28,12 +23,18 @@ export interface Grants {
   readonly connections: ServerConnections | undefined;
 }
 
-/** Rejects with the driver's error if the server cannot be reached. */
+/** Connects once, and reads them. Rejects with the driver's error, which names no password. */
 export async function grantsOf(url: string, timeoutMs: number): Promise<Grants> {
-  const found = await withConnection(
-    url,
-    timeoutMs,
-    (sql) => sql<(Omit<Grants, "connections"> & ServerConnections & { readonly pid: number })[]>`
+  const address = readAddress(url);
+  const sql = postgres(address.url, {
+    ...wayTo({ address, timeoutMs, nowMs: () => performance.now() }),
+    max: 1,
+    onnotice: () => {},
+  });
+  try {
+    const found = await sql<
+      (Omit<Grants, "connections"> & ServerConnections & { readonly pid: number })[]
+    >`
       select
         pg_backend_pid() as pid,
         quote_ident(current_user) as role,
@@ -51,28 +52,12 @@ export async function grantsOf(url: string, timeoutMs: number): Promise<Grants> 
         (select count(*)::int from pg_stat_activity
           where coalesce(backend_type, 'client backend') = 'client backend'
             and datid is not null and pid <> pg_backend_pid()) as used
-      from pg_roles where rolname = current_user`,
-  );
-  const [server] = found;
-  if (server === undefined) throw new Error("Postgres did not return its settings");
-  const { pid, allowed, used, ...grants } = server;
-  // A pooler names itself to its clients, and lends them processes of the server by turns.
-  return { ...grants, connections: found.state.pid === pid ? { allowed, used } : undefined };
-}
-
-async function withConnection<Result>(
-  url: string,
-  timeoutMs: number,
-  work: (sql: postgres.Sql) => Promise<Result>,
-): Promise<Result> {
-  const address = readAddress(url);
-  const sql = postgres(address.url, {
-    ...wayTo({ address, timeoutMs, nowMs: () => performance.now() }),
-    max: 1,
-    onnotice: () => {},
-  });
-  try {
-    return await work(sql);
+      from pg_roles where rolname = current_user`;
+    const [server] = found;
+    if (server === undefined) throw new Error("Postgres did not return its settings");
+    const { pid, allowed, used, ...grants } = server;
+    // A pooler names itself to its clients, and lends them processes of the server by turns.
+    return { ...grants, connections: found.state.pid === pid ? { allowed, used } : undefined };
   } finally {
     await sql.end({ timeout: 0 });
   }

@@ -101,7 +101,7 @@ export function pathsOf(model: Model, upstreams: Upstreams, isTranslated: boolea
 /** Refuses a model that this endpoint does not serve, and names the endpoint that does. */
 function unfitFor(endpoint: Endpoint, model: Model): Refusal | undefined {
   if (endpoint.serves.includes(model.standard)) return undefined;
-  return refuse.badRequest(`model: ${model.id} ${whereToGo(model)}`, "model");
+  return refuse.badRequest(`model: ${model.id} ${WHERE_TO_GO[model.standard]}`, "model");
 }
 
 /** Refuses a call that asks for what its model lacks: streaming, or reading images. */
@@ -122,15 +122,10 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
   return refuse.badRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);
 }
 
-function whereToGo(model: Model): string {
-  switch (model.standard) {
-    case "images":
-      return "makes images: use /v1/images/generations or /v1/images/edits";
-    case "speech":
-      return "speaks text: use /v1/audio/speech";
-    case "embeddings":
-      return "makes embeddings: use /v1/embeddings";
-    default:
-      return "is a chat model: use /v1/messages or /v1/chat/completions";
-  }
-}
+const WHERE_TO_GO = {
+  images: "makes images: use /v1/images/generations or /v1/images/edits",
+  speech: "speaks text: use /v1/audio/speech",
+  embeddings: "makes embeddings: use /v1/embeddings",
+  chat: "is a chat model: use /v1/messages or /v1/chat/completions",
+  messages: "is a chat model: use /v1/messages or /v1/chat/completions",
+} as const satisfies Readonly<Record<Model["standard"], string>>;

@@ -31,25 +31,30 @@ export interface Moved {
 
 export type ReportDimension = "day" | "model" | "provider" | "account" | "key";
 
-/** Sums of calls. A call counts on the day on which it began. */
-interface ReportTotal {
-  readonly calls: number;
-  /** Calls with another status than 200, and replies that broke off. */
-  readonly failedCalls: number;
-  readonly inputTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly outputTokens: number;
-  readonly images: number;
-  readonly chargedMicroVnd: bigint;
-  /** Calls whose cost is known, their charges, and their costs. */
-  readonly costedCalls: number;
-  readonly costedChargedMicroVnd: bigint;
-  readonly providerCostMicroVnd: bigint;
-  /** Calls that cost the operator more than they were charged, and the difference. */
-  readonly belowCostCalls: number;
-  readonly belowCostMicroVnd: bigint;
-}
+/**
+ * The columns of the sums of calls. A call counts on the day on which it began. Failed: with another status than 200, or
+ * broken off. Costed: whose cost is known. Below cost: that cost the operator more than they were charged, and the difference.
+ */
+export const REPORT_COUNTS = {
+  calls: "calls",
+  failedCalls: "failed_calls",
+  inputTokens: "input_tokens",
+  cacheReadTokens: "cache_read_tokens",
+  cacheWriteTokens: "cache_write_tokens",
+  outputTokens: "output_tokens",
+  images: "images",
+  costedCalls: "costed_calls",
+  belowCostCalls: "below_cost_calls",
+} as const;
+export const REPORT_AMOUNTS = {
+  chargedMicroVnd: "charged",
+  costedChargedMicroVnd: "costed_charged",
+  providerCostMicroVnd: "provider_cost",
+  belowCostMicroVnd: "below_cost",
+} as const;
+
+type ReportTotal = Readonly<Record<keyof typeof REPORT_COUNTS, number>> &
+  Readonly<Record<keyof typeof REPORT_AMOUNTS, bigint>>;
 
 /** One sum, with what it is by. A key comes with its account. */
 export interface ReportRow extends ReportTotal {

@@ -1,6 +1,13 @@
 import type { Database, Parameter } from "../database/database.ts";
 import { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
-import type { MoneyReport, Report, ReportDimension, ReportRow } from "./books.ts";
+import {
+  type MoneyReport,
+  REPORT_AMOUNTS,
+  REPORT_COUNTS,
+  type Report,
+  type ReportDimension,
+  type ReportRow,
+} from "./books.ts";
 import { MOVEMENT_KIND } from "./usage-sums.ts";
 
 const GROUPS: Readonly<Record<ReportDimension, readonly [column: string, name: string][]>> = {
@@ -14,28 +21,11 @@ const GROUPS: Readonly<Record<ReportDimension, readonly [column: string, name: s
   ],
 };
 
-const COUNTS = {
-  calls: "calls",
-  failedCalls: "failed_calls",
-  inputTokens: "input_tokens",
-  cacheReadTokens: "cache_read_tokens",
-  cacheWriteTokens: "cache_write_tokens",
-  outputTokens: "output_tokens",
-  images: "images",
-  costedCalls: "costed_calls",
-  belowCostCalls: "below_cost_calls",
-} as const;
-const AMOUNTS = {
-  chargedMicroVnd: "charged",
-  costedChargedMicroVnd: "costed_charged",
-  providerCostMicroVnd: "provider_cost",
-  belowCostMicroVnd: "below_cost",
-} as const;
 const SUMS = [
-  ...Object.entries(COUNTS).map(
+  ...Object.entries(REPORT_COUNTS).map(
     ([name, sum]) => `coalesce(sum(sign * ${sum}), 0)::float8 as "${name}"`,
   ),
-  ...Object.entries(AMOUNTS).map(
+  ...Object.entries(REPORT_AMOUNTS).map(
     ([name, sum]) => `coalesce(sum(sign * ${sum}), 0)::bigint as "${name}"`,
   ),
 ].join(", ");

@@ -4,7 +4,7 @@ import { TLSSocket } from "node:tls";
 import t from "tap";
 import { preflight } from "../../../core/boot/preflight.ts";
 import { connect } from "../../../core/database/client.ts";
-import { pingPostgres } from "../../../core/database/ping.ts";
+import { grantsOf } from "../../../core/database/ping.ts";
 import type { Config } from "../../../core/plugin/config.ts";
 import { type Certificate, makeCertificate } from "../../support/certificate.ts";
 import { recordedLog } from "../../support/log.ts";
@@ -95,7 +95,7 @@ t.test("TLS to Postgres, by sslmode", async (t) => {
     t.test(`${server}, called ${host}: ${settings.replaceAll(folder, "")}`, async (t) => {
       const url = urlOf(server, host, settings);
       const kind = server === "no TLS" ? "plain" : "encrypted";
-      const pinged = await pingPostgres(url, 10_000).then(() => kind, String);
+      const pinged = await grantsOf(url, 10_000).then(() => kind, String);
       t.match(pinged, outcome);
       const queried = async () => {
         const { log } = recordedLog();
