@@ -34,7 +34,6 @@ export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
   log.line(line);
 }
 
-/** Returns the parts of the cost, under the names of the usage record. */
 function priceOf({ writtenOffMicroVnd, usage }: EndedCall, { tariff }: Readonly<Held>): string {
   const { discounts } = tariff;
   const factors = statedOf(tariff.factors);

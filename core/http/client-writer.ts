@@ -29,7 +29,6 @@ export class ClientWriter implements KeptReply {
   /** Bytes to write next. Adjacent bytes of one buffer are one piece. */
   private readonly pieces: Uint8Array[] = [];
   private pieceBytes = 0;
-  /** True once a status has left. */
   private sent = false;
   /** True once the client has read too slowly; its listener is then set. */
   private listens = false;
@@ -58,7 +57,6 @@ export class ClientWriter implements KeptReply {
     return this.sent;
   }
 
-  /** True while the client reads too slowly. */
   get isBlocked(): boolean {
     return this.waits;
   }
@@ -88,12 +86,10 @@ export class ClientWriter implements KeptReply {
     return bytes <= UNCOUNTED_BYTES || this.unread.gather(this, bytes);
   }
 
-  /** The bytes of a whole reply that arrived are dropped. */
   dropGathered(): void {
     this.unread.release(this);
   }
 
-  /** Sends a whole reply, with its length. */
   endWhole(body: Uint8Array): void {
     let isDone = true;
     this.res.cork(() => {
@@ -124,7 +120,6 @@ export class ClientWriter implements KeptReply {
     });
   }
 
-  /** Drops what waits, for a client that has left. */
   drop(): void {
     this.unread.release(this);
     this.pieces.length = 0;
@@ -213,7 +208,6 @@ export class ClientWriter implements KeptReply {
     if (!drained) this.block();
   }
 
-  /** Writes slices until the client must catch up. The rest stays among the pieces. */
   private writeSlices(): void {
     if (!this.sent) this.res.cork(() => this.writeHead(this.headers));
     const { pieces } = this;

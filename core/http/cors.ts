@@ -11,12 +11,10 @@ const NAMES = /^[\w-]+(?:\s*,\s*[\w-]+)*$/;
 export class Cors {
   private readonly origins: ReadonlySet<string>;
 
-  /** `*` is every origin. */
   constructor(origins: readonly string[]) {
     this.origins = new Set(origins);
   }
 
-  /** Returns the headers for a reply to this origin. */
   headersFor(origin: string | undefined): readonly string[] {
     if (this.origins.size === 0) return NO_HEADERS;
     if (this.origins.has("*")) return ["access-control-allow-origin", "*", ...EXPOSED];
@@ -50,5 +48,4 @@ const NO_HEADERS: readonly string[] = [];
 const EXPOSED: readonly string[] = ["access-control-expose-headers", "*"];
 const VARY: readonly string[] = ["vary", "origin"];
 
-/** Only routes that an API key opens. */
 const OPENED: ReadonlySet<Route["access"]> = new Set(["call", "key"]);

@@ -8,7 +8,6 @@ import { formFields, servedElsewhere, unchangedRequest } from "../plugin/upstrea
 import { isRefusal, refuse } from "../wire/refusal.ts";
 import { offeredFeatures } from "./offered-features.ts";
 
-/** A plugin, and what its module states. */
 interface Stated {
   readonly loaded: LoadedPlugin;
   readonly plugin: Plugin;
@@ -125,7 +124,6 @@ function servedHere({ protocol, isStandard, serves }: Endpoint, services: Parts)
     .map(({ id }) => id);
 }
 
-/** Returns the path for calls of a protocol. */
 function pathOf(protocol: Protocol): string {
   return endpoints.find((one) => one.protocol === protocol)?.path ?? "";
 }

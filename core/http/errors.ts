@@ -108,7 +108,6 @@ function asksForWebSocket(headers: Readonly<Record<string, string>>): boolean {
   return isNamed || headers["sec-websocket-key"] !== undefined;
 }
 
-/** The paths that models are called at, below the base address. */
 const KNOWN = [
   ...new Set([...endpoints.map(({ path }) => path), "/v1/messages/count_tokens", "/v1/models"]),
 ];

@@ -8,7 +8,6 @@ const ALIVE = { status: "ok" };
 /** The body of the reply of `GET /healthz`. */
 export const ALIVE_BODY = JSON.stringify(ALIVE);
 
-/** The contents of the reply of `GET /readyz`. */
 interface Readiness {
   /** If it has details: the state of each store. */
   readonly hasDetails: boolean;

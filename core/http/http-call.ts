@@ -28,7 +28,6 @@ const NO_FAILURES: readonly FailedAttempt[] = [];
 const NO_ROUTES: readonly Route[] = [];
 const EMPTY = RequestBody.of({});
 
-/** The client of a call, while it is there. */
 interface Client {
   address(): string;
 }
@@ -42,9 +41,7 @@ interface CoreFlow extends Flow {
   bug(error: unknown): void;
   /** Pauses the upstream while the client reads too slowly, beside the pauses of plugins. */
   clientWaits(waits: boolean): void;
-  /** Ends a stream whose upstream has been silent for too long. */
   cutIfSilent(nowMs: number): void;
-  /** Ends a call that has taken longer than `limitMs`. */
   overdue(outcome: Outcome, limitMs: number): void;
 }
 
@@ -108,7 +105,6 @@ export class HttpCall implements Call {
   left = false;
   /** True once it is refused and only waits for the end of its body. */
   lingers = false;
-  /** When the call ended, on the monotonic clock; 0 before. */
   endedMs = 0;
 
   constructor(
@@ -118,7 +114,6 @@ export class HttpCall implements Call {
     readonly endpoint: Endpoint,
     readonly headers: Readonly<Record<string, string>>,
 
-    /** The protocol of the client. */
     readonly wire: ClientWire = wires[endpoint.protocol],
     private readonly client: Client = NO_CLIENT,
   ) {}

@@ -8,10 +8,8 @@ const SHARE_OF_ACCOUNT = 2;
 /** Maximum refused calls that wait for the end of their bodies. */
 const LINGERING_MAX = 1_000;
 
-/** The calls of one account that have places. */
 interface AccountCalls {
   calls: number;
-  /** Of these, the calls whose client has left while their upstream goes on. */
   left: number;
 }
 
@@ -29,7 +27,6 @@ export class HttpCallsInFlight implements CallsInFlight {
   /** Calls whose client has left while their upstream goes on. */
   left = 0;
 
-  /** True if no more refused calls may wait for the end of their bodies. */
   get isLingeringFull(): boolean {
     return this.lingering >= LINGERING_MAX;
   }
@@ -74,7 +71,6 @@ export class HttpCallsInFlight implements CallsInFlight {
     this.lingering++;
   }
 
-  /** Marks a call whose client has left while its upstream goes on. */
   leave(call: HttpCall): void {
     const { placeOf } = call;
     if (placeOf === undefined || call.left) return;

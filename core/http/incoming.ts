@@ -79,7 +79,6 @@ export class Incoming {
     return this.runtime.proxies.clientOf(connection, this.call.headers["x-forwarded-for"]);
   }
 
-  /** Runs the call through its plugins to its upstream. */
   start(): void {
     this.receive(this.runtime.limits.bodyBytesMax, (body) => this.request(body));
   }
@@ -104,7 +103,6 @@ export class Incoming {
     else await this.reply.answer(response);
   }
 
-  /** Refuses the request before any of it is read. */
   reject(refusal: Refusal): void {
     const { share, call, runtime } = this;
     const refuse = () => {
@@ -169,7 +167,6 @@ export class Incoming {
     if (state !== "admitting") this.refuse(this.refusal);
   }
 
-  /** Runs one stage of the pipeline, then `next` unless the call was refused or its client left. */
   private run(stage: "admit" | "request", next: () => void): void {
     try {
       const verdict = this.runtime.pipeline[stage](this.call);

@@ -44,7 +44,6 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue, paths
   });
 }
 
-/** Returns the paths that serve a model. */
 type PathsOf = (model: Model) => readonly string[];
 type Write = (model: Model) => string;
 

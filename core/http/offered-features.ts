@@ -104,7 +104,6 @@ const UNSENDABLE = refuse.badRequest(
   "The header of betas has characters that cannot be sent on. Use printable ASCII.",
 );
 
-/** Returns undefined if the header cannot be sent on. */
 function betasOf({ endpoint, headers }: Call): readonly Beta[] | undefined {
   const header = headers[endpoint.betaHeader ?? ""];
   if (header === undefined) return NO_BETAS;
@@ -140,7 +139,6 @@ function allowedOn(route: Route, model: Model | undefined, { upstreams }: Parts)
   return { ...ofUpstream, ...model?.features, ...route.features };
 }
 
-/** Decides about a call that asks for more than plain tokens. */
 class Decision {
   private readonly routes: readonly Route[];
   private readonly allowed: ReadonlyMap<Route, AllowedFeatures>;

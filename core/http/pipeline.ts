@@ -17,12 +17,10 @@ export class Pipeline {
     this.wrapping = plugins.filter((plugin) => plugin.stream);
   }
 
-  /** Runs the plugins on the headers. The first refusal ends the run. */
   admit(call: HttpCall): AwaitableVerdict {
     return this.run("admit", call, 0);
   }
 
-  /** Runs the plugins on the body. The first refusal ends the run. */
   request(call: HttpCall): AwaitableVerdict {
     return this.run("request", call, 0);
   }

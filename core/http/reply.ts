@@ -45,7 +45,6 @@ export class Reply implements Sink, ClientEnd {
   private shape: "none" | "whole" | "events" | "bytes" = "none";
   /** The outcome that the sink was ended with. The call closes at the next `flush`. */
   private outcome: Outcome | undefined = undefined;
-  /** Bytes withheld until every `close` has run. */
   private readonly withheld: Uint8Array[] = [];
   private wholeBytes = 0;
   /** Number of Responses events that have been written: an error event of the gateway continues their numbering. */
@@ -208,7 +207,6 @@ export class Reply implements Sink, ClientEnd {
     this.close("complete", COMPLETE);
   }
 
-  /** Ends the call with a refusal of the gateway, or with 500 for a bug. */
   refuse(refusal: Refusal): void {
     this.close("refused", brokenBy(refusal));
   }
@@ -229,13 +227,11 @@ export class Reply implements Sink, ClientEnd {
     this.close("broken", brokenBy(refusal));
   }
 
-  /** Drops what waits for a client that left. */
   drop(): void {
     this.withheld.length = 0;
     this.client.drop();
   }
 
-  /** Ends the call of a client that left. */
   leave(): void {
     this.close("gone", GONE);
   }
@@ -360,7 +356,6 @@ class Heartbeat {
   /** `firstMs` is infinite if no stream gets any. */
   constructor(private readonly firstMs: number) {}
 
-  /** Begins again: the stream was not silent. */
   restart(nowMs: number): void {
     this.sinceMs = nowMs;
     this.hasBeaten = false;

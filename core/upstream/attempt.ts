@@ -36,7 +36,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private decompressor: Decompressor | undefined = undefined;
   /** True while the decompressor has enough to do. */
   private busy = false;
-  /** Bytes since the attempt last rested. */
   private bytes = 0;
   /** True from enough bytes until its next turn. */
   private rests = false;
@@ -212,7 +211,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Receives the decompressed body. */
 interface DecompressorListener {
   received(chunk: Buffer): void;
   completed(): void;
@@ -286,7 +284,6 @@ class Decompressor {
     this.decoder?.resume();
   }
 
-  /** Drops what has not been passed on. */
   stop(): void {
     this.over = true;
     this.decoder?.destroy();

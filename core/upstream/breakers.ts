@@ -33,12 +33,10 @@ export class Breakers {
     this.ofAll = this.create(undefined);
   }
 
-  /** Returns true if calls of this model may go there. */
   allow(model: string): boolean {
     return this.ofAll.allows && (this.byModel.get(model)?.allows ?? true);
   }
 
-  /** Returns true if a breaker is open, and a probe is due. */
   isDue(model: string): boolean {
     return !this.allow(model) && this.retryInMs(model) === 0;
   }
@@ -58,7 +56,6 @@ export class Breakers {
     return this.retries > 0;
   }
 
-  /** Milliseconds until a probe of this model is due; 0 if it is now, or none is needed. */
   retryInMs(model: string): number {
     return Math.max(this.ofAll.retryInMs, this.byModel.get(model)?.retryInMs ?? 0);
   }
@@ -75,7 +72,6 @@ export class Breakers {
     this.byModel.get(model)?.succeed();
   }
 
-  /** A probe of this model has succeeded. */
   probed(model: string): void {
     this.ofAll.probed();
     this.byModel.get(model)?.probed();
@@ -94,7 +90,6 @@ export class Breakers {
     breaker.fail(reason, cause);
   }
 
-  /** Records a failure that says nothing about the upstream's health, such as a refusal of the gateway's key. */
   note(model: string, { cause, reason }: FailureCause): void {
     this.forget(model);
     this.of(model).note(reason, cause);
@@ -151,11 +146,9 @@ export class Breaker implements BreakerState {
 
   constructor(
     private readonly clock: Clock,
-    /** Called when it opens and when it closes. */
     private readonly onChange: (state: "open" | "closed", reason: string) => void,
   ) {}
 
-  /** Returns true if calls may go there. */
   get allows(): boolean {
     return this.failuresInRow < FAILURES_TO_OPEN;
   }
@@ -165,12 +158,10 @@ export class Breaker implements BreakerState {
     return this.probing ? "probing" : "open";
   }
 
-  /** Failures since the start of the process. */
   get failures(): number {
     return Object.values(this.failuresByCause).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Milliseconds until a probe of an open breaker is due; 0 if it is now, or the breaker is closed. */
   get retryInMs(): number {
     return this.allows ? 0 : Math.max(0, this.openUntilMs - this.clock.monotonic());
   }
@@ -217,7 +208,6 @@ export class Breaker implements BreakerState {
     if (this.failuresInRow === FAILURES_TO_OPEN) this.onChange("open", reason);
   }
 
-  /** Records a failure that says nothing about the upstream's health, such as a refusal of the gateway's key. */
   note(reason: string, cause: string): void {
     this.failuresByCause[cause] = (this.failuresByCause[cause] ?? 0) + 1;
     this.lastFailure = { atMs: this.clock.monotonic(), reason };

@@ -11,11 +11,9 @@ import { openTunnel } from "./proxy.ts";
 
 const RESET = "ECONNRESET";
 
-/** How to reach an upstream. */
 interface Reach {
   readonly connectMs: number;
   readonly lookup: LookupFunction;
-  /** Returns the proxy for an origin; undefined to connect directly. */
   proxyFor(origin: Pick<URL, "protocol" | "hostname">): URL | undefined;
 }
 

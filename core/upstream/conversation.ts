@@ -62,10 +62,8 @@ function openingIn(body: RequestBody, field: string): string {
 
 /** A route or a key that can take a conversation. */
 export interface Place {
-  /** A hash of its name. */
   readonly seed: number;
   readonly weight: number;
-  /** Calls in flight there. */
   readonly load: number;
 }
 

@@ -26,7 +26,6 @@ const LOST_MAX = 3;
 /** Faults for which another key of the same upstream is tried before another route. */
 const OF_THE_KEY: ReadonlySet<string> = new Set(["limit", "key", "access", "account"]);
 
-/** A way to make an attempt, and the request for it. */
 interface Prepared {
   readonly way: Way;
   readonly request: OutgoingRequest;
@@ -36,7 +35,6 @@ type Content = Pick<OutgoingCall, "contentType" | "body">;
 
 /** The request side of an exchange: chooses a route, builds the request for it and sends it. */
 export class Dispatch {
-  /** Routes that cannot express the call. */
   private excluded: readonly Route[];
   private readonly tried: Way[] = [];
   private keyFailed = false;
@@ -47,9 +45,7 @@ export class Dispatch {
   private readonly conversation: number;
   /** True while the latest attempt counts as a call in flight of its key. */
   private isUnderWay = false;
-  /** The way of the latest attempt; undefined before the first. */
   way: Way | undefined = undefined;
-  /** The latest attempt; undefined before the first. */
   attempt: Attempt | undefined = undefined;
 
   constructor(
@@ -237,7 +233,6 @@ export class Dispatch {
     return this.prepareAgain();
   }
 
-  /** Prepares the latest attempt again, for a call whose request has changed. */
   prepareAgain(): boolean {
     const { way, call } = this;
     const request = call.upstream;

@@ -48,9 +48,7 @@ export interface ClientEnd {
   flush(): void;
   /** Counts the bytes of a whole reply. Returns the outcome if it is too large to keep, or if there is no room. */
   refusalOfSize(bytes: number): Outcome | undefined;
-  /** The bytes of a whole reply are dropped. */
   dropWhole(): void;
-  /** Writes a sign of life into a stream that is silent. */
   keepAlive(nowMs: number): void;
   /** True once a sign of life has been sent before the reply: only events can follow. */
   readonly isStreamOpen: boolean;
@@ -69,9 +67,7 @@ export class Exchange implements AttemptListener, Flow {
   private readonly onEvent: (event: ServerEvent) => void;
 
   private readonly dispatch: Dispatch;
-  /** The status of the attempt under way; 0 until it has replied. */
   private status = 0;
-  /** When the attempt under way began, on the monotonic clock. */
   private sentAtMs = 0;
   /** Headers of the attempt's reply that the client gets, and all of them. */
   private passed: readonly string[] = [];
@@ -327,7 +323,6 @@ export class Exchange implements AttemptListener, Flow {
     return true;
   }
 
-  /** Passes the reply on from here. */
   private begin(): void {
     this.begun = true;
     this.dispatch.began();
@@ -410,7 +405,6 @@ export class Exchange implements AttemptListener, Flow {
     this.cut(outcome);
   }
 
-  /** Ends the reply with `outcome` and cancels the upstream. */
   cut(outcome: Outcome): void {
     if (this.over) return;
     // The beginning of a stream states its input, and nothing else is tried for a client who has left.
@@ -420,7 +414,6 @@ export class Exchange implements AttemptListener, Flow {
     this.finish(outcome);
   }
 
-  /** Begins to pass the stream on, with what was held back of it. */
   private passHeld(): void {
     this.begin();
     for (const held of this.preamble.release()) this.pass(held);

@@ -51,9 +51,7 @@ export const failures = {
     const known = row === "status" ? "" : ` (${row})`;
     return { cause, reason: `HTTP ${[status, ...names].join(" ")}${known}` };
   },
-  /** A stream ended early. */
   cut: { cause: "cut", reason: "a stream ended before completion" } as FailureCause,
-  /** A reply with status 200 that has nothing of use. */
   empty: { cause: "empty", reason: "an empty reply" } as FailureCause,
   unreadable: (reason: string): FailureCause => ({ cause: "unreadable", reason }),
   silent: (limitMs: number): FailureCause => ({

@@ -15,7 +15,6 @@ export interface Refused {
   readonly fault: Fault;
   /** The gateway's own words for the client; undefined if the provider's text may pass. */
   readonly says: string | undefined;
-  /** True if another key or route may serve the call. */
   readonly triesOn: boolean;
   /** When the body says to try again, in milliseconds from now; a header may say it as well. */
   readonly retryAfterMs: number | undefined;
@@ -98,7 +97,6 @@ function faultOf(status: number): Fault {
   return status >= 500 || status < 400 ? "upstream" : "caller";
 }
 
-/** The body of an error, in any of the providers' shapes. */
 interface StatedError {
   /** False for a body that is no error, whatever its fields are named. */
   readonly isStated: boolean;

@@ -21,7 +21,6 @@ export function isAnswered({ served, refused }: Tried): boolean {
   return served || refused?.triesOn === false;
 }
 
-/** Makes one short, real call by a route with one key. */
 type TryRoute = (
   upstream: HttpUpstream,
   route: Route,
@@ -46,7 +45,6 @@ export class HttpUpstream implements Upstream {
   readonly pool: KeyPool;
   /** Set by `switchOff` alone. */
   off: ReadonlySet<string> = NONE;
-  /** Models of which a probe is under way. */
   private readonly probing = new Set<string>();
   /** Texts that no customer may see in its errors, the longest first. */
   readonly hidden: readonly string[];
@@ -73,7 +71,6 @@ export class HttpUpstream implements Upstream {
     return this.pool.keys;
   }
 
-  /** Returns true if an operator has switched it off for this model. */
   isOff(model: string): boolean {
     return this.off.size > 0 && (this.off.has("") || this.off.has(model));
   }

@@ -39,16 +39,13 @@ export class PooledKey implements KeyState {
   /** The same for the same key at every gateway, so that operators can name it. Reveals nothing of it. */
   readonly id: string;
   readonly last4: string;
-  /** A hash of its id. */
   readonly seed: number;
-  /** True if an operator has switched it off. */
   isOff = false;
   lastUsedMs: number | undefined = undefined;
   failures = 0;
   lastFailure: Failure | undefined = undefined;
   /** By model; that of all models has an empty name. Empty while the key works, which it nearly always does. */
   private readonly rests = new Map<string, Rest>();
-  /** Calls in flight by model. */
   private readonly calls = new Map<string, number>();
 
   constructor(readonly text: string) {
@@ -63,7 +60,6 @@ export class PooledKey implements KeyState {
     return Math.max(this.rests.get("")?.untilMs ?? 0, this.rests.get(model)?.untilMs ?? 0);
   }
 
-  /** How many calls of a model are in flight with it. */
   callsOf(model: string): number {
     return this.calls.get(model) ?? 0;
   }
@@ -111,7 +107,6 @@ export class PooledKey implements KeyState {
     return inRow === 1;
   }
 
-  /** Its rests, for operators. An empty `model` stands for all. */
   restsAt(nowMs: number): { model: string; fault: string; inMs: number }[] {
     return [...this.rests].map(([model, { fault, untilMs }]) => {
       return { model, fault, inMs: Math.max(0, untilMs - nowMs) };
@@ -160,18 +155,15 @@ export class KeyPool {
     return undefined;
   }
 
-  /** How many calls of a model are in flight with all keys. */
   callsOf(model: string): number {
     return this.keys.reduce((sum, key) => sum + key.callsOf(model), 0);
   }
 
-  /** Returns true if a key does not rest for this model. */
   hasAwake(model: string): boolean {
     for (const key of this.keys) if (this.isAwake(key, model)) return true;
     return false;
   }
 
-  /** Returns the key that wakes first. */
   wakesFirst(model: string, tried: readonly PooledKey[]): PooledKey | undefined {
     let first: PooledKey | undefined;
     for (const key of this.keys) {
@@ -181,7 +173,6 @@ export class KeyPool {
     return first;
   }
 
-  /** Milliseconds until a key may be tried for a model; 0 if it may now. */
   wakesInMs(key: PooledKey, model: string): number {
     const wakesAtMs = key.wakesAtMs(model);
     return wakesAtMs === 0 ? 0 : Math.max(0, wakesAtMs - this.clock.monotonic());

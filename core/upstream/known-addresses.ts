@@ -3,7 +3,6 @@ import type { LookupFunction } from "node:net";
 import type { Clock } from "../process/clock.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 
-/** How long an address is used without a new lookup. */
 const FRESH_MS = 10_000;
 /** How long a new lookup may take before the last known addresses are used. */
 const PATIENCE_MS = 500;
@@ -30,7 +29,6 @@ export class KnownAddresses {
     private readonly find: Find = systemLookup,
   ) {}
 
-  /** Works as `dns.lookup`. */
   readonly lookup: LookupFunction = (name, options, callback) => {
     this.addressesOf(name, options).then(
       (addresses) => {

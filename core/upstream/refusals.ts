@@ -20,7 +20,6 @@ export interface KnownRefusal extends Signs {
   readonly source: string;
 }
 
-/** How a refusal is known, and what the client reads. */
 interface Signs {
   /** The HTTP statuses with which it comes; without any, all. An error in a reply with status 200 may have any of them. */
   readonly status?: readonly number[];

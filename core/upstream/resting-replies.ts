@@ -9,7 +9,6 @@ export const REPLY_BYTES_A_TURN = 64 * 1024;
 const READ_ON_A_TURN = 8;
 const BYTES_A_TURN = READ_ON_A_TURN * REPLY_BYTES_A_TURN;
 
-/** Bytes of all replies in this turn. */
 let bytesOfTurn = 0;
 
 /** Functions that let replies go on which have brought enough for one turn, the one that rests longest first. */

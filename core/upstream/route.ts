@@ -19,7 +19,6 @@ export interface Wanted {
   readonly protocol: Protocol;
   /** The conversation of the call, as `conversationOf` names it; 0 if it has none. */
   readonly conversation: number;
-  /** Routes that cannot serve the call. */
   readonly excluded: readonly Route[];
   /** The ways that failed, the last one at the end. */
   readonly tried: readonly Way[];
@@ -126,7 +125,6 @@ function takesCalls(
   return isText ? breakers.wantsCall(model) : breakers.isDue(model);
 }
 
-/** Returns the way by a route with a key that does not rest. */
 function wayBy(route: Route, wanted: Wanted, upstreams: ConnectedUpstreams): Way | undefined {
   const upstream = usable(route, wanted, upstreams);
   if (!upstream || !takesCalls(route, upstream, wanted)) return undefined;

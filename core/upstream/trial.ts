@@ -88,7 +88,6 @@ function bodyFor(protocol: Protocol, upstream: HttpUpstream, route: Route): Json
   }
 }
 
-/** The reply to a trial, which is read whole. */
 class TrialReply implements AttemptListener {
   readonly done: Promise<Tried>;
   private readonly whole = new WholeReply();

@@ -7,7 +7,6 @@ import { type Refused, refusedInBody } from "./fault.ts";
 
 /** The worth of a whole body, as the protocol judges it. */
 interface Judged {
-  /** Undefined if it is not a JSON object. */
   readonly reply: JsonObject | undefined;
   readonly text: string;
   readonly worth: ReturnType<Wire["judge"]>;
@@ -33,19 +32,16 @@ export class WholeReply {
     return { reply, text: this.text, worth: reply ? wire.judge(reply) : "none" };
   }
 
-  /** Returns the text so far. */
   read(): string {
     const [first] = this.parts;
     const bytes = this.parts.length === 1 && first ? first : Buffer.concat(this.parts);
     return bytes.toString();
   }
 
-  /** Returns the error that the body states, if it states one. */
   error(): Refused | undefined {
     return refusedInBody(this.text);
   }
 
-  /** Gives the parts, once. */
   take(): Buffer[] {
     const { parts } = this;
     this.clear();
@@ -79,7 +75,6 @@ export function decoderByType(
   return type === undefined || type.includes("json") ? "json" : "bytes";
 }
 
-/** How to read a successful reply, and its content type for the client. */
 interface ReplyForm {
   readonly decoder: Decoder;
   readonly type: string | undefined;
@@ -141,7 +136,6 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | undefine
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }
 
-/** Returns the first value of a header. */
 export function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }

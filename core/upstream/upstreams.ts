@@ -12,7 +12,6 @@ import { tryRoute } from "./trial.ts";
 /** Time beyond the limit of a call: longer than the server takes to notice a call over its limit. */
 const DEADLINE_GRACE_MS = 10_000;
 
-/** The parts of a config that upstreams need. */
 interface UpstreamsConfig {
   readonly limits: Limits;
   readonly proxies: ProxyVariables;

@@ -64,7 +64,6 @@ type BaseAddresses = v.InferOutput<typeof baseAddresses>;
 
 interface BaseAddress {
   readonly origin: string;
-  /** The path, without a trailing slash. */
   readonly prefix: string;
 }
 
