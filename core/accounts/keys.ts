@@ -56,28 +56,20 @@ export type Keys = Pick<CachedKeys, "find" | "create" | "revoke" | "refused" | "
 
 /** Creates API keys, finds them by their SHA-256, and revokes them at once in every process. */
 export class CachedKeys implements KnownKeys {
-  private readonly rows: KeyRows;
-  private readonly holdStore: HoldStore;
-  private readonly clock: Clock;
   private readonly log: ThrottledLog;
   private readonly cache: KeyCache;
   private readonly readings: KeyReadings;
-  private readonly slots: KeySlots;
   private readonly form: KeyForm;
   private readonly renewals = new Map<string, Renewal>();
 
-  constructor({ rows, holdStore, clock, log, slots, cacheBytesMax }: CachedKeysOptions) {
-    this.rows = rows;
-    this.holdStore = holdStore;
-    this.clock = clock;
-    this.log = new ThrottledLog(log);
-    this.slots = slots;
-    this.cache = new KeyCache(cacheBytesMax);
-    this.form = new KeyForm(rows);
-    this.readings = new KeyReadings({
-      readKey: (name) => this.readKey(name),
-      store: (name, key) => this.store(name, key),
-    });
+  constructor(private readonly options: CachedKeysOptions) {
+    this.log = new ThrottledLog(options.log);
+    this.cache = new KeyCache(options.cacheBytesMax);
+    this.form = new KeyForm(options.rows);
+    this.readings = new KeyReadings(
+      (name) => this.readKey(name),
+      (name, key) => this.store(name, key),
+    );
   }
 
   start(): Promise<void> {
@@ -91,7 +83,7 @@ export class CachedKeys implements KnownKeys {
   find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined> {
     const name = hash("sha256", secret, "hex");
     const cached = this.cache.get(name);
-    const nowMs = this.clock.monotonic();
+    const nowMs = this.options.clock.monotonic();
     if (!cached) return this.cache.isUnknown(name, nowMs) ? undefined : this.readNew(secret, name);
     if (nowMs >= cached.readAtMs + KEY_KEPT_MS) return this.readSoon(name);
     if (nowMs >= cached.refreshAtMs) this.refresh(name, cached, nowMs);
@@ -107,15 +99,15 @@ export class CachedKeys implements KnownKeys {
   ): Promise<NewKeyResult> {
     const secret = await this.form.create();
     const prefix = secret.slice(0, KEY_SHOWN_CHARACTERS);
-    const id = newId(this.clock.now());
-    const result = await this.rows.create({
+    const id = newId(this.options.clock.now());
+    const result = await this.options.rows.create({
       id,
       accountId,
       name,
       hash: hash("sha256", secret, "hex"),
       prefix,
       activeKeysMax,
-      sealed: this.slots.keySealer.current?.seal(id, accountId, secret) ?? null,
+      sealed: this.options.slots.keySealer.current?.seal(id, accountId, secret) ?? null,
       limits,
       memberId,
     });
@@ -124,11 +116,11 @@ export class CachedKeys implements KnownKeys {
 
   /** Revokes a key. Once this resolves, every process refuses the key. Returns false if the key does not exist. */
   async revoke(keyId: string): Promise<boolean> {
-    const key = await this.rows.revoke(keyId);
+    const key = await this.options.rows.revoke(keyId);
     if (!key) return false;
     // First the step that cannot fail: if the hold store is down, at least this process refuses the key.
     this.forgetAccount(key.accountId);
-    await this.holdStore.revoke(keyId, key.accountId);
+    await this.options.holdStore.revoke(keyId, key.accountId);
     return true;
   }
 
@@ -140,7 +132,8 @@ export class CachedKeys implements KnownKeys {
     this.forgetAccount(key.accountId);
     const now = await this.readings.read(key.hash);
     const isActive = now?.status === "active" && now.accountStatus === "active";
-    if (isActive && !now.limits?.isPaused) await this.holdStore.restore(now.id, now.accountId);
+    if (isActive && !now.limits?.isPaused)
+      await this.options.holdStore.restore(now.id, now.accountId);
     return now;
   }
 
@@ -150,7 +143,7 @@ export class CachedKeys implements KnownKeys {
    */
   async renew(key: CallerKey): Promise<CallerKey> {
     const { hash: name } = key;
-    const nowMs = this.clock.monotonic();
+    const nowMs = this.options.clock.monotonic();
     let renewal = this.renewals.get(name);
     if (renewal === undefined) {
       renewal = { result: this.readAfterCredit(key), untilMs: nowMs + READ_TIMEOUT_MS };
@@ -198,9 +191,9 @@ export class CachedKeys implements KnownKeys {
 
   /** Reads the credit version first, so that the discounts are never older than it. */
   private async readKey(name: string): Promise<CallerKey | undefined> {
-    const key = await this.rows.byHash(name);
+    const key = await this.options.rows.byHash(name);
     if (key === undefined) return undefined;
-    const sources = this.slots.discounts.all;
+    const sources = this.options.slots.discounts.all;
     const [earned, limits] = await Promise.all([
       Promise.all(sources.map((source) => source(key.accountId))),
       key.memberId === null ? key.limits : this.withMember(key, key.memberId),
@@ -214,14 +207,14 @@ export class CachedKeys implements KnownKeys {
 
   /** Returns the limits of a key and its member. Without the plugin that knows him the key is paused, not unlimited. */
   private async withMember({ id, limits }: KeyRecord, memberId: string): Promise<KeyLimits> {
-    const ofMember = await this.slots.memberLimits.current?.(memberId);
+    const ofMember = await this.options.slots.memberLimits.current?.(memberId);
     const all = limits ?? new KeyLimits({ kind: "key", id }, {});
     all.ofMember = new KeyLimits({ kind: "member", id: memberId }, ofMember ?? { paused: true });
     return all;
   }
 
   private store(name: string, key: CallerKey | undefined): void {
-    const nowMs = this.clock.monotonic();
+    const nowMs = this.options.clock.monotonic();
     if (key === undefined) this.cache.setUnknown(name, nowMs);
     else this.cache.set(name, { key, readAtMs: nowMs, refreshAtMs: nowMs + FRESH_MS });
   }
@@ -278,12 +271,6 @@ function macOf(random: string, secret: Buffer): string {
   return mac.subarray(0, MAC_BYTES).toString("base64url");
 }
 
-interface KeyReadingsOptions {
-  readonly readKey: (name: string) => Promise<CallerKey | undefined>;
-  /** Called once for each query that succeeded, in the same step as the check for changes. */
-  readonly store: (name: string, key: CallerKey | undefined) => void;
-}
-
 interface Reading {
   /** How many changes were known when the query began. */
   readonly change: number;
@@ -301,18 +288,22 @@ class KeyReadings {
   private readonly changed = new Map<string, number>();
   private changes = 0;
 
-  constructor(private readonly options: KeyReadingsOptions) {}
+  /** `store` is called once for each query that succeeded, in the same step as the check for changes. */
+  constructor(
+    private readonly readKey: (name: string) => Promise<CallerKey | undefined>,
+    private readonly store: (name: string, key: CallerKey | undefined) => void,
+  ) {}
 
   read(name: string): Promise<CallerKey | undefined> {
     const running = this.running.get(name);
     if (running) return running.result;
     const change = this.changes;
-    const result = this.options.readKey(name).then(
+    const result = this.readKey(name).then(
       (key) => {
         const hasChanged = key !== undefined && (this.changed.get(key.accountId) ?? 0) > change;
         this.end(name);
         if (hasChanged) return this.read(name);
-        this.options.store(name, key);
+        this.store(name, key);
         return key;
       },
       (error: unknown) => {

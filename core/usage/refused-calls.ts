@@ -57,17 +57,13 @@ interface RefusedCallsOptions {
  * count, so a stranger adds nothing.
  */
 export class RefusedCallsCounter {
-  private readonly database: Pick<Database, "query">;
-  private readonly clock: Clock;
   private readonly log: ThrottledLog;
   private readonly task: PeriodicTask;
   private waiting = new Map<string, Waiting>();
   private droppedDay = "";
 
-  constructor({ database, clock, log }: RefusedCallsOptions) {
-    this.database = database;
-    this.clock = clock;
-    this.log = new ThrottledLog(log);
+  constructor(private readonly options: RefusedCallsOptions) {
+    this.log = new ThrottledLog(options.log);
     this.task = new PeriodicTask(async () => {
       await this.write();
       return LIFETIMES.refusedWriteMs;
@@ -148,7 +144,7 @@ export class RefusedCallsCounter {
     const accounts = [...this.waiting].slice(0, BATCH_ACCOUNTS);
     for (const [accountId] of accounts) this.waiting.delete(accountId);
     try {
-      await addRefusedCalls(this.database, accounts.map(batchOf));
+      await addRefusedCalls(this.options.database, accounts.map(batchOf));
     } catch (error) {
       for (const [id, { counts, last }] of accounts) this.add(id, counts.values(), last);
       throw error;
@@ -157,11 +153,11 @@ export class RefusedCallsCounter {
 
   /** Deletes old counts, at most once a day: after a delete that was too slow, a retry would be as slow. */
   private async dropOld(): Promise<void> {
-    const now = this.clock.now();
+    const now = this.options.clock.now();
     const today = dayOf(new Date(now));
     if (today === this.droppedDay) return;
     this.droppedDay = today;
-    await dropRefusedCalls(this.database, new Date(now - KEPT_DAYS * MS_PER_DAY));
+    await dropRefusedCalls(this.options.database, new Date(now - KEPT_DAYS * MS_PER_DAY));
   }
 }
 
