@@ -64,15 +64,11 @@ type Threads = Pick<BodyThreads, "run" | "isReady" | "warmUp">;
 
 /** Reads long bodies in a thread, so that their checks and their bound take no time of other calls. */
 export class LongBodies {
-  private readonly costUsMin: number;
-
   constructor(
     private readonly threads: Threads,
     private readonly measures: () => readonly BodyMeasure[],
-    costUsMin = COST_US_MIN,
-  ) {
-    this.costUsMin = costUsMin;
-  }
+    private readonly costUsMin = COST_US_MIN,
+  ) {}
 
   /** Returns undefined for a body that this thread should read. The bytes must not be used until then. */
   read(call: LongCall, bytes: Buffer): Promise<RequestBody | Refusal> | undefined {

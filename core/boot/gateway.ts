@@ -64,11 +64,6 @@ interface Parts {
 export class Gateway {
   /** As core sees them. */
   readonly services: Services;
-  private readonly log: LineLog;
-  private readonly clock: Clock;
-  private readonly workers: Workers;
-  private readonly addresses: KnownAddresses;
-  private readonly money: Money;
   private readonly accounts: AccountsRoom;
   private readonly pace: Pace;
   private readonly bodyThreads: BodyThreads;
@@ -87,17 +82,12 @@ export class Gateway {
 
   private constructor(
     private config: GatewayConfig,
-    parts: Parts,
+    private readonly parts: Parts,
   ) {
     const { log, clock, money, load } = parts;
     const { database, loads, holdStore, ledger } = money.stores;
     const { wallets } = money;
-    this.log = log;
-    this.clock = clock;
-    this.workers = parts.workers;
-    this.addresses = parts.addresses;
     this.upstreams = parts.upstreams;
-    this.money = money;
     const board = new SlotBoard(
       exactNames(() => this.catalogue),
       {
@@ -169,7 +159,7 @@ export class Gateway {
   }
 
   private get catalogue(): Catalogue {
-    return this.config.catalogue.at(this.clock.now());
+    return this.config.catalogue.at(this.parts.clock.now());
   }
 
   /** Every route, for tests that walk them. */
@@ -197,12 +187,13 @@ export class Gateway {
     await this.runner.stop(this.running);
     await this.refused.stop();
     await this.accounts.keyChanges.stop();
-    await this.money.stop();
+    await this.parts.money.stop();
     await this.upstreams.close();
   }
 
   private async start(): Promise<void> {
-    const { config, log, server } = this;
+    const { config, server } = this;
+    const { log } = this.parts;
     await announced(log, "the form of keys", this.accounts.keys.start());
     // No other process can change keys in an embedded ledger.
     if (config.stores.ledger !== "embedded") this.accounts.keyChanges.start();
@@ -227,10 +218,11 @@ export class Gateway {
   }
 
   private async replace(given: GatewayConfig): Promise<readonly string[]> {
-    const { runner, server, clock, log } = this;
+    const { runner, server } = this;
+    const { clock, log, addresses } = this.parts;
     const { config, upstreams, running } = this;
     this.config = inForce(given, config);
-    this.upstreams = new ConnectedUpstreams(this.config, clock, log, this.addresses);
+    this.upstreams = new ConnectedUpstreams(this.config, clock, log, addresses);
     let started = running;
     try {
       started = this.running = await runner.start(this.config, running);
@@ -259,7 +251,8 @@ export class Gateway {
   }
 
   private runtime(): Runtime {
-    const { config, running, upstreams, services, clock, log, bodies, longBodies, unread } = this;
+    const { config, running, upstreams, services, bodies, longBodies, unread } = this;
+    const { clock, log } = this.parts;
     const all = new Router();
     for (const endpoint of endpoints) {
       all.addRoute({ method: "POST", path: endpoint.path, access: "call", endpoint });
@@ -289,7 +282,8 @@ export class Gateway {
   }
 
   private status(): GatewayStatus {
-    const { log, pace, unread, money } = this;
+    const { pace, unread } = this;
+    const { log, money } = this.parts;
     const { committer, clocks, storeSettings } = money;
     const { holdStore, ledger, database } = money.stores;
     return {
@@ -318,7 +312,8 @@ export class Gateway {
 
   private servicesOf(slots: Slots): Services {
     const gateway = this;
-    const { log, clock, money, accounts } = this;
+    const { accounts } = this;
+    const { log, clock, money, workers } = this.parts;
     const { wallets } = money;
     const { database, rateLimiter } = money.stores;
     return {
@@ -352,7 +347,7 @@ export class Gateway {
       keys: accounts.keys,
       rateLimiter,
       reloads: this.reloads,
-      workers: this.workers,
+      workers,
       bodyThreads: this.bodyThreads,
       wires,
       imageFetcher: new HttpImageFetcher(() => this.config.images),

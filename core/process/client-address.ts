@@ -25,15 +25,16 @@ export function isAddressRange(text: string): boolean {
 /** Finds the address of a client, which may be behind proxies. */
 export class TrustedProxies {
   private readonly ranges: AddressRanges;
-  private readonly onIgnored: ((peer: string) => void) | undefined;
   private hasIgnored = false;
 
   /**
    * `ranges` are as in `isAddressRange`. `onIgnored` is called once if another address sends x-forwarded-for: a client
    * that forges it, or a proxy that is missing here.
    */
-  constructor(ranges: readonly string[], onIgnored?: (peer: string) => void) {
-    this.onIgnored = onIgnored;
+  constructor(
+    ranges: readonly string[],
+    private readonly onIgnored: (peer: string) => void = () => {},
+  ) {
     this.ranges = new AddressRanges(ranges);
   }
 
@@ -46,7 +47,7 @@ export class TrustedProxies {
     let client = addressIn(connection);
     if (forwardedFor === undefined || client === undefined) return client ?? "unknown";
     if (!this.ranges.has(client)) {
-      if (!this.hasIgnored) this.onIgnored?.(client);
+      if (!this.hasIgnored) this.onIgnored(client);
       this.hasIgnored = true;
       return client;
     }

@@ -97,7 +97,6 @@ export class ServerEvent {
  * of all events are exactly the bytes that were pushed. The bytes alone decide the split into events, never the reads.
  */
 export class SseReader {
-  private readonly bytesMax: number;
   private carry: Buffer | undefined = undefined;
   private carried = 0;
   /** The part of the current line that has come. */
@@ -107,9 +106,7 @@ export class SseReader {
   private first = true;
   private failed = false;
 
-  constructor(bytesMax = EVENT_BYTES_MAX) {
-    this.bytesMax = bytesMax;
-  }
+  constructor(private readonly bytesMax = EVENT_BYTES_MAX) {}
 
   /**
    * Reads one chunk and calls `onEvent` for each block that it completes. Returns false if a block exceeds the limit;
