@@ -3,67 +3,22 @@
 -- Each commit adds its calls in its own transaction, so the sums are those of the records, whatever is killed. Days are those
 -- of Vietnam (Asia/Ho_Chi_Minh).
 
--- Sums by day, model and upstream ('' if a call has none). All commits write these few rows, so each takes a slot that no other
--- running commit has, and none waits for another. Nearly all rows are of the slot 0.
-create table report_models (
-  day date not null,
-  model text not null,
-  upstream text not null,
-  slot smallint not null,
-  calls bigint not null,
-  failed_calls bigint not null,
-  input_tokens bigint not null,
-  cache_read_tokens bigint not null,
-  cache_write_tokens bigint not null,
-  output_tokens bigint not null,
-  images bigint not null,
-  charged bigint not null,
-  -- Calls whose cost is known, their charges, and their costs.
-  costed_calls bigint not null,
-  costed_charged bigint not null,
-  provider_cost bigint not null,
-  -- Calls that cost more than they brought, and the difference.
-  below_cost_calls bigint not null,
-  below_cost bigint not null,
-  primary key (day, model, upstream, slot)
-) with (fillfactor = 50);
-
--- Sums by account and key: of each day, and of the months in `report_months`, under their first day. A year has too many rows of
--- days. Rows of one account change only while its wallet is locked.
-create table report_keys (
-  is_month boolean not null,
-  day date not null,
-  account_id uuid not null,
-  key_id uuid not null,
-  calls bigint not null,
-  failed_calls bigint not null,
-  input_tokens bigint not null,
-  cache_read_tokens bigint not null,
-  cache_write_tokens bigint not null,
-  output_tokens bigint not null,
-  images bigint not null,
-  charged bigint not null,
-  costed_calls bigint not null,
-  costed_charged bigint not null,
-  provider_cost bigint not null,
-  below_cost_calls bigint not null,
-  below_cost bigint not null,
-  primary key (is_month, day, account_id, key_id)
-) with (fillfactor = 50);
-
 -- Months whose days are added up: by the first report that asks for them, so a commit writes no rows of months.
 create table report_months (
   month date primary key
 );
 
--- The statements on all sums are made from one list of them. Those of the trigger keep their plans.
+-- Tables and statements are made from one list of the sums. The statements of the trigger keep their plans.
 do $do$
 declare
+  -- Costed: calls whose cost is known, their charges, and their costs. Below cost: calls that cost more than they brought, and
+  -- the difference.
   sums constant text[] := array[
     'calls', 'failed_calls', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens', 'images', 'charged',
     'costed_calls', 'costed_charged', 'provider_cost', 'below_cost_calls', 'below_cost'
   ];
   names constant text := array_to_string(sums, ', ');
+  columns constant text := array_to_string(sums, ' bigint not null, ') || ' bigint not null';
   added text;
   raised text;
   calls constant text := $sql$
@@ -81,6 +36,23 @@ declare
   $sql$;
   statement text;
 begin
+  -- Sums by day, model and upstream ('' if a call has none). All commits write these few rows, so each takes a slot that no
+  -- other running commit has, and none waits for another. Nearly all rows are of the slot 0.
+  execute format($sql$
+    create table report_models (
+      day date not null, model text not null, upstream text not null, slot smallint not null, %s,
+      primary key (day, model, upstream, slot)
+    ) with (fillfactor = 50)
+  $sql$, columns);
+  -- Sums by account and key: of each day, and of the months in `report_months`, under their first day. A year has too many rows
+  -- of days. Rows of one account change only while its wallet is locked.
+  execute format($sql$
+    create table report_keys (
+      is_month boolean not null, day date not null, account_id uuid not null, key_id uuid not null, %s,
+      primary key (is_month, day, account_id, key_id)
+    ) with (fillfactor = 50)
+  $sql$, columns);
+
   select string_agg(format('sum(%s)::bigint', name), ', '),
     string_agg(format('%1$s = total.%1$s + excluded.%1$s', name), ', ')
     into added, raised from unnest(sums) name;
