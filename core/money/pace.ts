@@ -14,9 +14,14 @@ interface PacedCall {
 
 interface WaitingCall {
   readonly call: PacedCall;
-  readonly accountId: string;
   readonly sinceMs: number;
   resolve(refusal: Refusal | undefined): void;
+}
+
+/** The waiting calls of an account, oldest first. */
+interface AccountQueue {
+  readonly accountId: string;
+  readonly calls: WaitingCall[];
 }
 
 interface PaceOptions {
@@ -43,14 +48,19 @@ export class Pace implements PaceStatus {
   private readonly backlog: Backlog;
   private readonly machine: Machine;
   private readonly log: ThrottledLog;
-  /** All waiting calls, oldest first. */
-  private readonly waiting = new Set<WaitingCall>();
-  /** The same calls by account. The first account is next; after its turn it moves to the end. */
-  private readonly byAccount = new Map<string, WaitingCall[]>();
+  /**
+   * The accounts whose calls wait. The first one is next; after its turn it moves to the end.
+   *
+   * Calls are in arrays, not in a Set: a Set that grows leaves old tables in memory, which still point at calls. Each
+   * table also points at the next one, so every fourth call stayed alive until the next full collection.
+   */
+  private turns: AccountQueue[] = [];
+  private readonly byAccount = new Map<string, AccountQueue>();
   /** Calls that may go on; the fraction is kept from tick to tick. */
   private due = 0;
   private tickedMs = 0;
   private stopped = false;
+  private waiting = 0;
   /** The waits, added up, of the calls that have gone on, in milliseconds. */
   private waitedBeforeMs = 0;
   private readonly onTick = () => this.tick();
@@ -62,13 +72,13 @@ export class Pace implements PaceStatus {
   }
 
   get waitingCalls(): number {
-    return this.waiting.size;
+    return this.waiting;
   }
 
   get waitedMs(): number {
     const nowMs = this.machine.monotonic();
     let ms = this.waitedBeforeMs;
-    for (const { sinceMs } of this.waiting) ms += nowMs - sinceMs;
+    for (const { calls } of this.turns) for (const { sinceMs } of calls) ms += nowMs - sinceMs;
     return ms;
   }
 
@@ -85,7 +95,7 @@ export class Pace implements PaceStatus {
 
   admit(call: PacedCall): Refusal | undefined | Promise<Refusal | undefined> {
     const delayMs = this.backlog.delayMs;
-    if (this.stopped || (delayMs === 0 && this.waiting.size === 0)) return undefined;
+    if (this.stopped || (delayMs === 0 && this.waiting === 0)) return undefined;
     // Routes that serve no model cost nothing.
     if (call.endpoint.serves.length === 0) return undefined;
     const refusal = this.refusal();
@@ -97,25 +107,31 @@ export class Pace implements PaceStatus {
   /** Lets all waiting calls go on, and all later ones: the gateway stops. */
   stop(): Promise<void> {
     this.stopped = true;
-    while (this.waiting.size > 0) this.letNextGo();
+    while (this.waiting > 0) this.letNextGo();
     return Promise.resolve();
   }
 
   private wait(call: PacedCall): Promise<Refusal | undefined> {
     const sinceMs = this.machine.monotonic();
-    if (this.waiting.size === 0) {
+    if (this.waiting === 0) {
       this.tickedMs = sinceMs;
       this.due = 0;
       this.machine.after(LIFETIMES.paceTickMs, this.onTick);
     }
     return new Promise((resolve) => {
-      const accountId = call.key?.accountId ?? "";
-      const waiting = { call, accountId, sinceMs, resolve };
-      this.waiting.add(waiting);
-      const queue = this.byAccount.get(accountId);
-      if (queue === undefined) this.byAccount.set(accountId, [waiting]);
-      else queue.push(waiting);
+      this.queueOf(call.key?.accountId ?? "").calls.push({ call, sinceMs, resolve });
+      this.waiting++;
     });
+  }
+
+  private queueOf(accountId: string): AccountQueue {
+    let queue = this.byAccount.get(accountId);
+    if (queue === undefined) {
+      queue = { accountId, calls: [] };
+      this.byAccount.set(accountId, queue);
+      this.turns.push(queue);
+    }
+    return queue;
   }
 
   /** Lets some calls go on, so many that each waits for the delay on average. */
@@ -127,35 +143,39 @@ export class Pace implements PaceStatus {
     this.tickedMs = nowMs;
     // If the delay is 0, or after a stall, all of them go on.
     const share = elapsedMs < delayMs ? elapsedMs / delayMs : 1;
-    this.due += this.waiting.size * share;
-    while (this.due >= 1 && this.waiting.size > 0) if (this.letNextGo()) this.due -= 1;
-    if (this.waiting.size > 0) this.machine.after(LIFETIMES.paceTickMs, this.onTick);
+    this.due += this.waiting * share;
+    while (this.due >= 1 && this.waiting > 0) if (this.letNextGo()) this.due -= 1;
+    if (this.waiting > 0) this.machine.after(LIFETIMES.paceTickMs, this.onTick);
   }
 
   /** Lets one call of the next account go on. Returns false if its client has left. */
   private letNextGo(): boolean {
-    const [accountId] = this.byAccount.keys();
-    const waiting = this.take(accountId ?? "");
+    const queue = this.turns.shift();
+    if (queue === undefined) return false;
+    const waiting = this.takeFrom(queue);
+    if (queue.calls.length > 0) this.turns.push(queue);
     waiting?.resolve(this.stopped ? undefined : this.refusal());
     return waiting?.call.gone === false;
   }
 
   private refuseOverdue(nowMs: number): void {
-    for (const { accountId, sinceMs } of this.waiting) {
-      if (nowMs - sinceMs < LIFETIMES.paceWaitMsMax) return;
-      // The oldest of all is the oldest of its account.
-      this.take(accountId)?.resolve(behind(this.backlog.retryAfterSeconds));
+    const isOverdue = ({ calls: [first] }: AccountQueue) =>
+      first !== undefined && nowMs - first.sinceMs >= LIFETIMES.paceWaitMsMax;
+    if (!this.turns.some(isOverdue)) return;
+    for (const queue of this.turns) {
+      while (isOverdue(queue)) {
+        this.takeFrom(queue)?.resolve(behind(this.backlog.retryAfterSeconds));
+      }
     }
+    this.turns = this.turns.filter(({ calls }) => calls.length > 0);
   }
 
-  /** Removes the oldest waiting call of an account. The account moves to the end. */
-  private take(accountId: string): WaitingCall | undefined {
-    const queue = this.byAccount.get(accountId);
-    const first = queue?.shift();
-    this.byAccount.delete(accountId);
-    if (queue !== undefined && queue.length > 0) this.byAccount.set(accountId, queue);
+  /** Removes the oldest call of an account. */
+  private takeFrom({ accountId, calls }: AccountQueue): WaitingCall | undefined {
+    const first = calls.shift();
+    if (calls.length === 0) this.byAccount.delete(accountId);
     if (first === undefined) return undefined;
-    this.waiting.delete(first);
+    this.waiting--;
     this.waitedBeforeMs += this.machine.monotonic() - first.sinceMs;
     return first;
   }
