@@ -59,8 +59,10 @@ const PATHS = {
   images: ["image_tokens"],
 } as const;
 
-/** The numbers of one report; undefined if the provider does not state them. */
-export type Numbers = { readonly [Name in keyof typeof PATHS]: number | undefined };
+type Name = keyof typeof PATHS;
+
+/** The numbers of one report, without those that the provider does not state. */
+export type Numbers = { readonly [name in Name]?: number };
 
 /**
  * Maximum number of tokens that is read; larger ones are read as this one. No reply has as many tokens, and sums of
@@ -68,23 +70,47 @@ export type Numbers = { readonly [Name in keyof typeof PATHS]: number | undefine
  */
 const TOKENS_MAX = 1e13;
 
-const split = Object.entries(PATHS).map(
-  ([name, paths]) => [name, paths.map((path) => path.split("."))] as const,
-);
+/** A number that a field may state, and the place of its path among the paths to it. */
+interface Stated {
+  readonly name: Name;
+  readonly rank: number;
+}
+
+/** By field: a report has few of the fields that are known, so they are looked up by those that it has. */
+const topFields = new Map<string, Stated>();
+const innerFields = new Map<string, Map<string, Stated>>();
+for (const [name, paths] of Object.entries(PATHS)) {
+  for (const [rank, path] of paths.entries()) {
+    const [field = "", inner] = path.split(".");
+    const stated = { name: name as Name, rank };
+    if (inner === undefined) topFields.set(field, stated);
+    else innerFields.set(field, (innerFields.get(field) ?? new Map()).set(inner, stated));
+  }
+}
 
 /** Reads a report of any protocol: a JSON object of numbers. */
 export function numbersOf(report: JsonObject): Numbers {
-  const numbers: Record<string, number | undefined> = {};
-  for (const [name, paths] of split) {
-    let found: number | undefined;
-    for (const [field = "", below] of paths) {
-      const value = below === undefined ? report[field] : objectOf(report[field])?.[below];
-      found = tokensOf(value) ?? found;
-      if (found !== undefined && found > 0) break;
+  const numbers: { [name in Name]?: number } = {};
+  const ranks: { [name in Name]?: number } = {};
+  const take = ({ name, rank }: Stated, value: unknown) => {
+    const tokens = tokensOf(value);
+    if (tokens === undefined) return;
+    const isFirst = !numbers[name] || (tokens > 0 && rank < (ranks[name] ?? 0));
+    if (!isFirst) return;
+    numbers[name] = tokens;
+    ranks[name] = rank;
+  };
+  for (const field in report) {
+    const stated = topFields.get(field);
+    if (stated) take(stated, report[field]);
+    const known = innerFields.get(field);
+    const inner = known && objectOf(report[field]);
+    for (const name in inner) {
+      const within = known?.get(name);
+      if (within) take(within, inner[name]);
     }
-    numbers[name] = found;
   }
-  return numbers as Numbers;
+  return numbers;
 }
 
 /** Returns a number of tokens, bounded; undefined if the value is not one. */
