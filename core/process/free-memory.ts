@@ -1,7 +1,7 @@
 import { MessageChannel } from "node:worker_threads";
 
 /** V8 keeps shorter blocks together, and collects them at little cost. */
-const FREED_BYTES_MIN = 65_536;
+export const FREED_BYTES_MIN = 65_536;
 
 /** A port whose other end is closed: what is sent to it is gone at once. */
 const nowhere = openNowhere();
