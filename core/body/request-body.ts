@@ -112,9 +112,14 @@ export class RequestBody {
 
   /** Sets a field, or removes it if the value is undefined. */
   set(name: string, value: unknown): void {
+    if (value === undefined) {
+      // `delete` would turn the object into a table, which is slow to read from then on.
+      const { [name]: _, ...rest } = this.fields;
+      this.fields = rest;
+      return;
+    }
     if (this.source?.fields === this.fields) this.fields = { ...this.fields };
-    if (value === undefined) delete this.fields[name];
-    else this.fields[name] = value;
+    this.fields[name] = value;
   }
 
   /** Returns all fields. Do not change anything in them: `set` another value. */
