@@ -55,11 +55,11 @@ export function nativeRequest(
   const conversation = protocol === "responses" ? "input" : "messages";
   const reader = readerOf(model);
   const request = unchangedRequest(call);
-  const summaries = summariesOf(seal, call.key?.accountId ?? "");
   const readable = () => {
     const given = readableBody(body.outline, protocol, reader);
     // The facts about a conversation that is not read yet would name no compaction.
-    return protocol === "responses" && !body.turns ? openSummaries(given, summaries) : given;
+    if (protocol !== "responses" || body.turns) return given;
+    return openSummaries(given, summariesOf(seal, call.key?.accountId ?? ""));
   };
   const fit = (route: Model["routes"][number]): Translated<JsonObject, undefined> => {
     const upstream = services.upstreams.get(route.upstream);

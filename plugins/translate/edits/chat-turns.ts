@@ -110,6 +110,7 @@ function leaveForeignState(draft: Draft): void {
     if (message["role"] !== "assistant") return message;
     const own = filtered(message, (name) => !isForeign(name));
     const calls = callsOf(own);
+    if (calls.length === 0) return own;
     const kept = calls.map((call) => {
       return isObject(call) ? filtered(call, (name) => !isForeign(name)) : call;
     });
@@ -178,7 +179,11 @@ function callsOf(message: JsonObject): readonly unknown[] {
 
 /** Returns the fields of the object that are kept; the object itself if all are. */
 function filtered(object: JsonObject, isKept: (name: string) => boolean): JsonObject {
-  if (Object.keys(object).every(isKept)) return object;
+  for (const name in object) if (!isKept(name)) return keptOf(object, isKept);
+  return object;
+}
+
+function keptOf(object: JsonObject, isKept: (name: string) => boolean): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => isKept(name)));
 }
 

@@ -95,13 +95,16 @@ export class Draft {
 
   /** Replaces the entries of a list for which `edit` returns another value. */
   editEntries(name: string, edit: (entry: JsonObject, at: number) => JsonObject): void {
-    let changed = false;
-    const edited = this.entries(name).map((entry, at) => {
-      if (!isObject(entry)) return entry;
+    const entries = this.entries(name);
+    let edited: unknown[] | undefined;
+    for (let at = 0; at < entries.length; at++) {
+      const entry = entries[at];
+      if (!isObject(entry)) continue;
       const made = edit(entry, at);
-      if (made !== entry) changed = true;
-      return made;
-    });
-    if (changed) this.set(name, edited);
+      if (made === entry) continue;
+      edited ??= [...entries];
+      edited[at] = made;
+    }
+    if (edited) this.set(name, edited);
   }
 }
