@@ -44,6 +44,9 @@ export const LATER = {
 export const LATER_REDIS = {
   ledgerCut: "one gateway cannot reach the ledger, and the others can",
   redisFailOver: "a replica of Redis is promoted, which lacks writes that were acknowledged",
+  lockedOut: "a gateway stops for longer than a lease, and Redis loses all data in that time",
+  leftOut:
+    "a gateway cannot reach the ledger for some leases, and Redis loses all data twice in that time",
 } as const;
 
 /** Faults that can happen only in worlds with a cluster. */

@@ -155,6 +155,34 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
       });
     });
   }),
+  lockedOut: onRedis((world, server, site, random) => {
+    const { gateway, name } = random.pick(world.hosts);
+    if (!gateway || gateway.process.frozen) return;
+    const { leaseMs } = world.plan;
+    const ms = 1.5 * leaseMs + random.below(leaseMs);
+    gateway.process.freeze();
+    site.replace(server, new RedisData());
+    world.note(`redis flushed, and ${name} frozen for ${ms} ms`);
+    world.scheduler.after(ms, `thaw ${name}`, () => gateway.process.thaw());
+  }),
+  leftOut: onRedis((world, server, site, random) => {
+    const { gateway, name } = random.pick(world.hosts);
+    if (!gateway || world.ledger.cutOff.size > 0) return;
+    const { ledger, scheduler, plan } = world;
+    const { process } = gateway;
+    ledger.cutOff.add(process);
+    world.note(`${name} cut off from the ledger`);
+    for (const leases of [0.25, 2.75]) {
+      const inMs = (leases + random.fraction() / 2) * plan.leaseMs;
+      scheduler.after(inMs, "redis is flushed", () => {
+        if (world.isHealed || !server.up || !site.primaries.includes(server)) return;
+        world.note("redis flushed");
+        site.replace(server, new RedisData());
+      });
+    }
+    const forMs = 4.25 * plan.leaseMs;
+    scheduler.after(forMs, `ledger of ${name}`, () => ledger.cutOff.delete(process));
+  }),
   redisFreeze: onRedis((world, server, _site, random) => {
     const ms = random.below(random.chance(0.3) ? 14_000 : 1_500);
     server.freeze();

@@ -2,7 +2,9 @@ import type { Movement, OutboxEntry, StoredEntry } from "../../core/money/outbox
 import type { SimulatedClient } from "./client.ts";
 import type { SimulatedGateway } from "./gateway.ts";
 import type { Host } from "./host.ts";
+import { Leases } from "./leases.ts";
 import { TOKEN_MICRO_VND } from "./model.ts";
+import { PostsInHand } from "./posts-in-hand.ts";
 import type { SimulatedProcess } from "./process.ts";
 import { Revocations } from "./revocations.ts";
 import { decodedByNewer } from "./versions.ts";
@@ -50,11 +52,22 @@ export class Judge {
   private readonly restoredWithout = new Set<string>();
   private readonly ledgerRestoresMs: number[] = [];
   private readonly revocations: Revocations;
+  private readonly inHand: PostsInHand;
+  private readonly leases: Leases;
   /** Violations of the rules that hold at every instant. */
   readonly broken: string[] = [];
 
   constructor(private readonly world: World) {
     this.revocations = new Revocations(world);
+    this.inHand = new PostsInHand(world);
+    this.leases = new Leases(world);
+  }
+
+  /** Checks what holds at every moment. Called each `LOOK_MS`. */
+  look(): void {
+    for (const gateway of this.world.gateways) gateway.noteLedger();
+    const problems = [this.inHand.problem(), this.leases.problem()];
+    for (const problem of problems) if (problem) this.violated(problem);
   }
 
   called(client: SimulatedClient, gateway: SimulatedGateway): void {
@@ -63,13 +76,13 @@ export class Judge {
     this.records.push({ client, gateway, wentBackSinceMs });
   }
 
-  /** Records a violation. */
   /** An operator heard that a movement is done. */
   confirmed({ reference }: Movement): void {
     if (!this.world.ledger.books.movements.has(reference))
       this.violated(`movement ${reference} was confirmed, and the ledger does not have it`);
   }
 
+  /** Records a violation. */
   violated(what: string): void {
     if (this.broken.length < 20 && !this.broken.includes(what)) this.broken.push(what);
   }
@@ -82,8 +95,13 @@ export class Judge {
   /** Records that Redis lost data, with the posts that it lost. */
   lostInRedis(callIds: readonly string[]): void {
     this.revocations.lostByRedis();
+    this.inHand.lost(callIds, (callId) => this.startedMs(callId));
     this.hasRedisLost = true;
     for (const callId of callIds) this.forgotten.add(callId);
+  }
+
+  private startedMs(callId: string): number {
+    return this.records.find(({ client }) => client.callId === callId)?.client.startedMs ?? 0;
   }
 
   /** Records calls that the ledger lost: it was restored from a backup without them. */

@@ -34,6 +34,8 @@ interface ProcessOptions {
 export class SimulatedProcess implements Machine {
   readonly name: string;
   readonly version: Version;
+  /** The ids that it has made. */
+  readonly ids = new Set<string>();
   private readonly scheduler: Scheduler;
   private readonly random: Random;
   private readonly onStopped: (error: LoopStopped) => void;
@@ -92,7 +94,9 @@ export class SimulatedProcess implements Machine {
   uuid(): string {
     const digits = this.random.bytes(16).toString("hex");
     const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16)];
-    return [...parts, digits.slice(16, 20), digits.slice(20)].join("-");
+    const id = [...parts, digits.slice(16, 20), digits.slice(20)].join("-");
+    this.ids.add(id);
+    return id;
   }
 
   after(ms: number, work: () => void): Timer {
@@ -154,6 +158,11 @@ export class SimulatedProcess implements Machine {
   /** Returns true if the process ran for `ms` after `atMs`, and was not frozen since. */
   ranFor(ms: number, atMs: number): boolean {
     return !this.isFrozen && this.frozenFromMs < atMs && this.diedMs >= atMs + ms;
+  }
+
+  /** Returns true if the process lives, and ran at every moment since `atMs`. */
+  hasRunSince(atMs: number): boolean {
+    return this.alive && !this.isFrozen && this.thawedMs <= atMs;
   }
 
   /** Returns `atMs`, or the end of the last freeze if the process was frozen then: infinity if it never thawed. */

@@ -119,7 +119,7 @@ export class World {
     let violations: string[] = [];
     let isOver = false;
     const look = () => {
-      for (const gateway of this.gateways) gateway.noteLedger();
+      this.judge.look();
       if (!this.isHealed) return void scheduler.after(LOOK_MS, "look", look);
       violations = [...this.judge.problems(), ...probe.problems()];
       const isLate = scheduler.nowMs > plan.loadMs + DRAIN_MS_MAX;

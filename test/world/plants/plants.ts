@@ -33,6 +33,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { ledgerAway: 1_500 },
     closesWallets: true,
+    from: 4,
   },
   "a stream that outran its extension never goes on": {
     file: "plugins/settle/hold-extender.ts",
@@ -84,7 +85,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "void before;",
     store: "embedded",
     faults: { diskFull: 2_500, kill: 3_000 },
-    from: 2,
+    from: 3,
   },
   "the last segment of a killed process is not synced": {
     file: "core/money/journal/journal.ts",
@@ -108,6 +109,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "return;",
     store: "embedded",
     faults: { diskFailsSyncs: 1_500, powerLoss: 1_500, ledgerAway: 1_500 },
+    from: 3,
   },
   "a reply does not wait until its spooled post is on the disk": {
     file: "core/money/redis/spool.ts",
@@ -115,6 +117,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "Promise.resolve()",
     store: "redis",
     faults: { powerLoss: 1_500, redisFreeze: 1_500 },
+    from: 3,
   },
   "a ledger that went back is believed": {
     file: "core/money/ledger-watch.ts",
@@ -152,6 +155,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "",
     store: "redis",
     faults: { redisWipe: 4_000, ledgerCut: 4_000 },
+    from: 10,
   },
   "a new epoch is entered with posts in hand": {
     file: "core/money/redis/membership.ts",
@@ -167,7 +171,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "if (false) {",
     store: "redis",
     faults: { kill: 1_500, redisLosesReplies: 1_500, redisWipe: 4_000 },
-    from: 6,
+    from: 9,
   },
   "a post that was sent twice belongs to no process": {
     file: "core/money/redis/posts.ts",
@@ -221,6 +225,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: {},
     movements: 200,
+    from: 4,
   },
   "the last calls that wait for the ledger are forgotten": {
     file: "core/money/pace.ts",
@@ -243,6 +248,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "if false then",
     store: "redis",
     faults: { purseChange: 700, redisWipe: 2_000 },
+    from: 11,
   },
   "a post leaves its purses as they were": {
     file: "core/money/embedded/wallet.ts",
@@ -257,7 +263,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "[]",
     store: "redis",
     faults: { keyRevoked: 800, redisWipe: 2_500, ledgerAway: 2_500 },
-    from: 6,
+    from: 35,
   },
   "an acknowledgement that failed is not repeated": {
     file: "core/money/redis/commits.ts",
@@ -295,6 +301,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     ],
     store: "redis",
     faults: { redisOldSnapshot: 2_500, redisFailOver: 2_500 },
+    from: 4,
   },
   "every epoch has the same name": {
     file: "core/money/redis/membership.ts",
@@ -309,6 +316,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     ],
     store: "redis",
     faults: { redisWipe: 900, redisOldSnapshot: 1_500, ledgerRestored: 4_000 },
+    from: 2,
   },
   "scripts that a server does not know are sent to it": {
     file: "core/money/redis/bucket.ts",
@@ -330,7 +338,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     ],
     store: "redis",
     faults: { redisOldSnapshot: 3_500, redisFailOver: 3_500 },
-    from: 85,
+    from: 91,
   },
   "a writer commits twice at a time": {
     file: "core/money/ledger/writer.ts",
@@ -338,7 +346,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "this.one ??= this.uuid(); const writer = this.one;",
     store: "redis",
     faults: { ledgerRestored: 5_000, ledgerSlow: 2_500 },
-    from: 90,
+    from: 94,
   },
   "writers go on after a restore of the ledger": {
     file: "core/money/ledger/writer.ts",
@@ -346,6 +354,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "",
     store: "redis",
     faults: { ledgerRestored: 2_500, ledgerSlow: 700 },
+    from: 5,
   },
   "a commit leaves the purses of its calls as they were": {
     file: "test/world/ledger.ts",
@@ -384,5 +393,61 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { kill: 2_500, ledgerLosesReplies: 2_000, redisWipe: 4_000 },
     movements: 300,
+    from: 6,
+  },
+  "the ledger commits posts of a gateway that is no member": {
+    file: "test/support/epoch-books.ts",
+    find: "throw new MembershipEnded();",
+    replace: ";",
+    store: "redis",
+    faults: { lockedOut: 9_000 },
+    from: 3,
+  },
+  "silent gateways stay members of the ledger": {
+    file: "test/support/epoch-books.ts",
+    find: "this.leave(bucket, others",
+    replace: "void (bucket, others",
+    store: "redis",
+    faults: { lockedOut: 9_000 },
+    from: 3,
+  },
+  "wallets are loaded before earlier outboxes are committed": {
+    file: "core/money/redis/membership.ts",
+    find: "|| view.hasEarlierOutbox ",
+    replace: "",
+    also: [
+      {
+        file: `${LUA}epoch.lua`,
+        find: "ARGV[3] or has_earlier_outbox() then",
+        replace: "ARGV[3] then",
+      },
+    ],
+    store: "redis",
+    faults: { leftOut: 3_000, ledgerSlow: 1_500 },
+    from: 37,
+  },
+  "a gateway that cannot reach the ledger takes holds": {
+    file: "core/money/redis/membership.ts",
+    find: 'bucket.refusal = { cause: "ledger_unreachable", reason: why };',
+    replace: "",
+    store: "redis",
+    faults: { leftOut: 3_000 },
+    from: 9,
+  },
+  "a lease ends at the second look": {
+    file: "core/money/redis/failure-detector.ts",
+    find: "return nowMs - seen.sinceMs >= this.leaseMs;",
+    replace: "return true;",
+    store: "redis",
+    faults: {},
+    from: 4,
+  },
+  "a lease ends though no look was answered": {
+    file: "core/money/redis/failure-detector.ts",
+    find: " || nowMs - seen.seenAtMs > this.leaseMs / 2",
+    replace: "",
+    store: "redis",
+    faults: { redisFreeze: 4_000 },
+    from: 5,
   },
 };

@@ -76,6 +76,21 @@ export class RedisSite {
     }, 0);
   }
 
+  /** Returns true if the result of a posted call is kept. */
+  hasPost(callId: string): boolean {
+    return this.primaries.some(({ data }) =>
+      data.keys().some((key) => key.endsWith(`:d:${callId}`)),
+    );
+  }
+
+  /** Returns the ids of gateways whose leases were ended in an epoch. */
+  endedLeases(): string[] {
+    return this.primaries.flatMap(({ data }) => {
+      const keys = data.keys().filter((key) => key.endsWith(":reaped"));
+      return keys.flatMap((key) => [...data.members(key)]);
+    });
+  }
+
   clientOf(process: SimulatedProcess): RedisCommands {
     const { single: server, cluster, options } = this;
     const { scheduler, resends } = options;
@@ -135,12 +150,22 @@ export class RedisSite {
     };
   }
 
-  /** Returns a function that reads a part of a wallet or of a purse. */
-  private partsOf(accountId: string, purse?: string): (part: string) => string | undefined {
+  /** Returns the epoch of an account's bucket; "" if it has none. */
+  epochOf(accountId: string): string {
+    const { data, base } = this.bucketOf(accountId);
+    return data.text(`${base}epoch`) ?? "";
+  }
+
+  private bucketOf(accountId: string): { readonly data: RedisData; readonly base: string } {
     const index = bucketIndexOf(accountId, this.options.buckets);
     const { data } = this.cluster?.ownerOf(index) ?? this.single;
-    const base = `${PREFIX}:{${bucketName(index)}}:`;
-    const wallets = data.hash(`${base}${data.text(`${base}epoch`) ?? ""}:w`);
+    return { data, base: `${PREFIX}:{${bucketName(index)}}:` };
+  }
+
+  /** Returns a function that reads a part of a wallet or of a purse. */
+  private partsOf(accountId: string, purse?: string): (part: string) => string | undefined {
+    const { data, base } = this.bucketOf(accountId);
+    const wallets = data.hash(`${base}${this.epochOf(accountId)}:w`);
     return (part) => wallets.get(`${walletKey(accountId, purse)}:${part}`);
   }
 
