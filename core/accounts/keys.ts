@@ -337,10 +337,7 @@ class KeyReadings {
 const UNKNOWN_MAX = 10_000;
 /** How long a string that is not a key is cached, so that guessing does not load the ledger. */
 const UNKNOWN_MS = 5_000;
-/**
- * Memory of a cached key in bytes, without the texts that `bytesOf` adds: its record and its places in the cache and in
- * the index of accounts.
- */
+/** Memory of a cached key in bytes, without the texts of `bytesOf`: its record, and its places in cache and index. */
 const KEY_BYTES = 440;
 const DISCOUNT_BYTES = 150;
 

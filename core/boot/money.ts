@@ -32,9 +32,7 @@ import { faultsOfRedis, timeOfRedis } from "../redis/settings.ts";
 import { type ClockReader, Clocks } from "./clocks.ts";
 import { type ReadFaults, StoreSettings } from "./store-settings.ts";
 
-/**
- * The batch is large enough for the ledger's best rate. The pause makes batches worth a transaction under light load.
- */
+/** Batches for the best rate of the ledger; a pause that makes them worth a transaction under light load. */
 const COMMITTER = { batchEntries: 1000, lingerMs: 250 };
 
 /** The stores, and what moves money between them, in the order in which they start and stop. */

@@ -17,10 +17,7 @@ import type { Path } from "./problem.ts";
 import type { Source } from "./source.ts";
 import { attempt, validate } from "./validate.ts";
 
-/**
- * Length of a catalogue's version: 32 bits tell the catalogues of one operator apart, and stay small in every usage
- * record.
- */
+/** 32 bits tell the catalogues of one operator apart, and stay small in every usage record. */
 const VERSION_CHARACTERS = 8;
 
 /** The protocols of each upstream, by its name; undefined if the upstream's own settings are invalid. */

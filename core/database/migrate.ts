@@ -8,9 +8,7 @@ import { type Sql, sqlState } from "./client.ts";
 import type { Database } from "./database.ts";
 
 const FOLDER = join(packageRoot, "core/database/migrations");
-/**
- * The key of the lock: any number that nothing else in the database locks. Held until the script's transaction ends.
- */
+/** Any number that nothing else in the database locks. Held until the transaction of the script ends. */
 const LOCK = "select pg_advisory_xact_lock(7305301);";
 const UNIQUE_VIOLATION = "23505";
 

@@ -46,10 +46,7 @@ export async function secretFile(file: string, kind: SecretKind = TOKEN): Promis
   throw new Error(`${file} has no usable secret; ${kind.advice}`);
 }
 
-/**
- * Writes the secret to a file of a random name beside the other one: this process may run the same function twice at
- * once.
- */
+/** To a file of a random name: this process may run the same function twice at once. */
 async function writeOwn(file: string, secret: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const own = `${file}.${randomBytes(8).toString("hex")}`;

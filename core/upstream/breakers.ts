@@ -196,9 +196,7 @@ export class Breaker implements BreakerState {
     this.probing = false;
   }
 
-  /**
-   * Counts a failure. `reason` is shown to operators and must not include any content of a call. There are few causes.
-   */
+  /** `reason` is shown to operators: no content of a call. There are few causes. */
   fail(reason = "failed", cause = "other"): void {
     this.note(reason, cause);
     this.failuresInRow++;

@@ -4,9 +4,7 @@ import type { Refused } from "./fault.ts";
 /** The cause of failures of the gateway or of its config. They say nothing of the upstream. */
 const OWN = "gateway";
 
-/**
- * Causes by the error codes of Node and undici. There are few causes, because a metric has one time series for each.
- */
+/** By the error codes of Node and undici. Few, because a metric has one time series for each. */
 const CAUSES: Readonly<Record<string, string>> = {
   ENOTFOUND: "dns",
   EAI_AGAIN: "dns",

@@ -42,8 +42,9 @@ export function monthStatements(database: PluginDatabase) {
     { mustAddUp } = { mustAddUp: false },
   ): AsyncGenerator<readonly MonthRow[]> {
     const check = (expected: bigint) => {
-      if (mustAddUp && expected !== balanceMicroVnd)
-        throw new StatementWrong(accountId, month, balanceMicroVnd, expected);
+      if (!mustAddUp || expected === balanceMicroVnd) return;
+      const sums = `${balanceMicroVnd} µđ by its rows, ${expected} µđ by the ledger`;
+      throw new Error(`the statement of ${accountId} for ${month} does not add up: ${sums}`);
     };
     const { accountId, number, month } = statement;
     let balanceMicroVnd = statement.openingMicroVnd;
@@ -158,16 +159,6 @@ export function monthStatements(database: PluginDatabase) {
         [month, after],
       ),
   };
-}
-
-/** The rows of a statement do not add up to what the ledger has. It cannot be closed. */
-class StatementWrong extends Error {
-  constructor(accountId: string, month: string, sum: bigint, expected: bigint) {
-    super(
-      `the statement of ${accountId} for ${month} does not add up: ${sum} µđ by its rows, ${expected} µđ by the ledger`,
-    );
-    this.name = "StatementWrong";
-  }
 }
 
 function startOf(month: string): Date {

@@ -180,10 +180,7 @@ const FIELDS: ReadonlySet<string> = new Set([
 ]);
 const CAUSE_CHARACTERS_MAX = 40;
 
-/**
- * Returns why a call was refused: the code of its error, else the field at fault without what is
- * inside of it, else the type. Never the message, which may quote the request.
- */
+/** The code of the error, else the field at fault, else the type. Never the message, which may quote the request. */
 function causeOf({ code, param, type }: Refusal): string {
   if (code !== null && code !== "") return code.slice(0, CAUSE_CHARACTERS_MAX);
   const field = param?.match(/^[^.[]+/)?.[0];
