@@ -70,17 +70,13 @@ export interface AccountKey {
 export type NewAccountResult = "created" | "email_taken";
 
 /** A key, with the fields of its account that authentication needs. */
-export interface KeyRecord {
-  readonly id: string;
-  readonly accountId: string;
-  /** The member of a team who uses it; null if the owner of the account does. */
-  readonly memberId: string | null;
-  readonly name: string;
+export interface KeyRecord
+  extends Pick<
+    AccountKey,
+    "id" | "accountId" | "memberId" | "name" | "status" | "requestsPerMinute"
+  > {
   /** SHA-256 of the key, in hexadecimal. */
   readonly hash: string;
-  readonly status: "active" | "revoked";
-  /** Calls per minute: null = the configured default, 0 = unlimited. */
-  readonly requestsPerMinute: number | null;
   readonly limits: KeyLimits | undefined;
   readonly accountStatus: "active" | "suspended";
   /** The account's own discount; 100 = 1%. */

@@ -6,7 +6,7 @@ import type { Database } from "../database/database.ts";
 import type { SchemaState } from "../database/migrate.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { CommitterStatus } from "../money/committer.ts";
-import type { HoldStoreHealth } from "../money/hold-store.ts";
+import type { HoldStore, HoldStoreHealth } from "../money/hold-store.ts";
 import type { PaceStatus } from "../money/pace.ts";
 import type { Wallets } from "../money/wallet.ts";
 import type { Clock } from "../process/clock.ts";
@@ -112,15 +112,10 @@ export interface PriceEntry {
 }
 
 /** The state of this process, and of its stores as it sees them. Read it at each use. */
-export interface GatewayStatus {
+export interface GatewayStatus
+  extends Pick<HoldStore, "uncommittedCalls" | "unsyncedMs" | "ledgerWentBack"> {
   /** Says if a call could be charged now. */
   holdStoreHealth(): HoldStoreHealth;
-  /** Returns how many posted calls are not in the ledger yet, as far as this process knows. */
-  uncommittedCalls(): number;
-  /** Returns how long the oldest posted call has waited for the disk, in ms. */
-  unsyncedMs(): number;
-  /** True if the ledger lacks commits that it had confirmed. No call is served until an operator restores. */
-  ledgerWentBack(): boolean;
   /** Resolves if the ledger replies in time, else rejects. */
   pingLedger(timeoutMs: number): Promise<void>;
   /** Returns how the tables of each owner stand to this build: a later build may have changed them. */
