@@ -38,11 +38,10 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
   /** Days since 1970 whose partitions exist. */
   const days = new Set<number>();
 
-  async function makePartitionsOf(time: number): Promise<void> {
-    const day = Math.floor(time / DAY_MS);
-    if (days.has(day)) return;
+  const dayOf = (time: number) => Math.floor(time / DAY_MS);
+  async function makePartitionOf(time: number): Promise<void> {
     await makeUsagePartition(sql, new Date(time).toISOString());
-    days.add(day);
+    days.add(dayOf(time));
   }
 
   async function makePartitions(postings: readonly Posting[]): Promise<void> {
@@ -50,10 +49,11 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
       if (!(at >= AT_MIN && at < AT_MAX)) {
         throw new EntryRefused(`call ${callId} began at ${at}: not a time between 2020 and 2100`);
       }
-      await makePartitionsOf(at);
+      if (!days.has(dayOf(at))) await makePartitionOf(at);
       // The charge is in the partition of the id, which may be older than the call by some milliseconds.
       const madeAt = idTime(callId);
-      if (madeAt >= AT_MIN && madeAt < AT_MAX) await makePartitionsOf(madeAt);
+      const isTime = madeAt >= AT_MIN && madeAt < AT_MAX;
+      if (isTime && !days.has(dayOf(madeAt))) await makePartitionOf(madeAt);
     }
   }
 
