@@ -51,7 +51,7 @@ export class Operations {
     read: (reply: Reply) => T,
   ): Promise<T> {
     this.keys.push(...keys);
-    this.args.push(`${operation} ${keys.length}\n${fields.join("\n")}`);
+    this.args.push([operation, keys.length, ...fields, ""].join("\0"));
     return new Promise((resolve, reject) => {
       this.waiting.push({ answer: (reply) => resolve(read(reply)), reject });
     });

@@ -215,10 +215,8 @@ export class Posts {
     const { callId, accountId, costMicroVnd } = call;
     const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const cost = String(costMicroVnd);
-    const { debit = "" } = call;
-    const keptMs = debit && String(LIFETIMES.committedCallKeptMs);
-    const names = namesText(call.purses);
-    const fields = [callId, accountId, cost, bucket.epoch, names, debit, keptMs, text];
+    const fields = [callId, accountId, cost, text, bucket.epoch, namesText(call.purses)];
+    if (call.debit) fields.push(call.debit, String(LIFETIMES.committedCallKeptMs));
     return bucket.run("post", keys, fields, read);
   }
 

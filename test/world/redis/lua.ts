@@ -14,6 +14,17 @@ redis.pcall = function(...)
   return { err = reply }
 end
 unpack = table.unpack
+struct = { unpack = function(form, text, at)
+  local fields = {}
+  for n = 1, #form do
+    local zero = string.find(text, '\\0', at, true)
+    fields[n], at = string.sub(text, at or 1, zero - 1), zero + 1
+  end
+  fields[#form + 1] = at
+  return unpack(fields)
+end }
+local format = string.format
+string.format = function(form, number) return format(form == '%d' and '%.0f' or form, number) end
 `;
 
 /** A script failed; the message is the error reply of Redis. */
@@ -24,7 +35,7 @@ const COMPILED_MAX = 50;
 
 /**
  * Runs the scripts of the gateway as Redis does. fengari is Lua 5.3; Redis has Lua 5.1, in which every number is a
- * double. So numbers enter as floats, and `tonumber` returns floats.
+ * double. So numbers enter as floats, `tonumber` returns floats, and `%d` writes floats: integers have 32 bits here.
  */
 export class LuaScripts {
   private readonly state: State;

@@ -136,7 +136,9 @@ class Side {
 
   async run({ script, keys, args }: Operation): Promise<string> {
     const own = args.map((each) =>
-      each.replace(/^#(\d+)$/m, (_, at) => this.ids[at] ?? "1-1").replace("@server", this.server),
+      each
+        .replace(/(?<=\0)#(\d+)(?=\0)/, (_, at) => this.ids[at] ?? "1-1")
+        .replace("@server", this.server),
     );
     const found = await this.execute(script === "money" ? this.money : script, keys, own).then(
       JSON.stringify,
@@ -246,8 +248,8 @@ class Plan {
       keys: [members, wallets, holds, ...operations.flatMap(([, [keys]]) => keys)],
       args: [
         process,
-        ...operations.map(
-          ([name, [keys, fields]]) => `${name} ${keys.length}\n${fields.join("\n")}`,
+        ...operations.map(([name, [keys, fields]]) =>
+          [name, keys.length, ...fields, ""].join("\0"),
         ),
       ],
     };
@@ -266,14 +268,10 @@ class Plan {
       post: [
         [outbox, this.keys.call(call)],
         [
-          ...[call, account, amount(), this.epoch, purses],
-          ...random.pick([
-            ["", ""],
-            ["", ""],
-            ["whole", "60000"],
-            ["asked", "60000"],
-          ]),
+          ...[call, account, amount()],
           `{${random.below(3)} ${call} của\n${account}`,
+          ...[this.epoch, purses],
+          ...random.pick([[], [], ["whole", "60000"], ["asked", "60000"]]),
         ],
       ],
       void: [[], [call]],

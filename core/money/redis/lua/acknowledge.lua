@@ -4,9 +4,12 @@
 -- Fields: 1 if the outbox is of this epoch, how long to remember the calls from now (ms), then for each entry its id,
 -- account (followed by its purses, as in post.lua), charge, and '1' if the wallet gets it back: then the call is forgotten
 local committed, result = {}, k
-local of_epoch, kept, entries = string.match(text, line .. line .. '()', at)
-for id, of, charged, returned in string.gmatch(string.sub(text, entries), line .. line .. line .. '([^\n]*)\n?') do
-  charged = tonumber(charged)
+local of_epoch, kept
+of_epoch, kept, at = struct.unpack('ss', text, at)
+while at <= #text do
+  local id, of, charge, returned
+  id, of, charge, returned, at = struct.unpack('ssss', text, at)
+  local charged = tonumber(charge)
   if call('XDEL', KEYS[k], id) == 1 and of_epoch == '1' and charged > 0 then
     if returned == '1' then
       local account = string.match(of, '^[^|]*')

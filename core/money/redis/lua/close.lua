@@ -6,7 +6,8 @@
 -- A load that read the ledger before a wallet was closed may lack calls of that wallet: `:closes` makes it read again.
 --
 -- A wallet stays while a call has a hold, even of nothing: its gateway may die.
-local now, idle, accounts = string.match(text, line .. line .. '(.*)', at)
+local now, idle
+now, idle, at = struct.unpack('ss', text, at)
 local holders
 
 local function is_held(account)
@@ -24,7 +25,9 @@ local function is_held(account)
 end
 
 local closed = 0
-for account in string.gmatch(accounts, '[^\n]+') do
+while at <= #text do
+  local account
+  account, at = struct.unpack('s', text, at)
   local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':u', account .. ':v')
   if not known[1] and not known[5] then
     call('HDEL', wallets, account .. ':u')

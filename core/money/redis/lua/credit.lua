@@ -1,7 +1,7 @@
 -- Applies movements that add money and are committed to the ledger. If the wallet would go below zero, changes nothing and
 -- replies `short`: charges in quarantine are not covered yet.
 -- Fields: account, version, total of all movements so far, 2^53 - 1
-local account, version, credited, most = string.match(text, line .. line .. line .. '(.*)', at)
+local account, version, credited, most = struct.unpack('ssss', text, at)
 local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c')
 if tonumber(version) <= (tonumber(known[4]) or -1) then
   return 'ok'

@@ -1,6 +1,6 @@
 -- Raises the hold of a call to a total, or to what the wallet and its purses leave if that is at least the floor.
 -- Fields: call, total, floor
-local call_id, total, floor = string.match(text, line .. line .. '(.*)', at)
+local call_id, total, floor = struct.unpack('sss', text, at)
 local hold = call('HGET', holds, call_id)
 if not hold then
   return 'gone'

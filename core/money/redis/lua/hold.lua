@@ -2,7 +2,7 @@
 -- KEYS[k] exists if the API key is revoked
 -- Fields: call, account, amount, floor, version of the wallet at which the call was priced ('' to skip the check), purses as
 -- `|<name>=<limit>|<name>=<limit>` ('' for none)
-local call_id, account, amount, floor, version, purses = string.match(text, line .. line .. line .. line .. line .. '(.*)', at)
+local call_id, account, amount, floor, version, purses = struct.unpack('ssssss', text, at)
 amount = tonumber(amount)
 if call('EXISTS', KEYS[k]) == 1 then
   return 'revoked'

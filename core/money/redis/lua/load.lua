@@ -1,7 +1,7 @@
 -- Loads a wallet, or a purse, as it was read from the ledger.
 -- KEYS[k] exists if wallets may be loaded in this epoch
 -- Fields: account (`<account>|<name>` for a purse), balance, version, total of all movements, count of closes before the ledger was read
-local account, balance, version, credited, closes = string.match(text, line .. line .. line .. line .. '(.*)', at)
+local account, balance, version, credited, closes = struct.unpack('sssss', text, at)
 if call('HEXISTS', wallets, account .. ':a') == 1 then
   return 'loaded'
 end

@@ -2,8 +2,8 @@
 -- one; `scripts.ts` joins them into one script per bucket, `run.lua` last.
 --
 -- KEYS[1] members of this epoch  KEYS[2] wallets  KEYS[3] holds  then the keys of each operation
--- ARGV[1] process  then a text for each operation: its name and how many keys it has, and its fields, one a line. The last field may
--- have more lines. An operation gets the place of its first key, its text, and where its fields begin: k, text, at.
+-- ARGV[1] process  then a text for each operation: its name and how many keys it has, and its fields, each ended by a zero
+-- byte. An operation gets the place of its first key, its text, and where its fields begin: k, text, at.
 --
 -- Amounts are integers of at most 2^53 - 1, which a Lua number holds exactly, and which Redis takes from a script with all
 -- digits. digits() writes them too; Lua itself would write 1e+15. Replies carry amounts as text: the client's parser adds digit
@@ -21,7 +21,7 @@ local call = redis.call
 -- `home` is certain, but takes 10 us; `noop` reads it, which begins the use of a server, and is sent alone. The others compare the
 -- address of this table, which takes 0.3 us, and differs between two servers if the system places memory at random.
 if tostring(redis) ~= address
-  or ARGV[2] == 'noop 0\n' and (string.match(call('INFO', 'server'), 'run_id:(%x+)') ~= home
+  or ARGV[2] == 'noop\0000\0' and (string.match(call('INFO', 'server'), 'run_id:(%x+)') ~= home
     or string.match(call('INFO', 'replication'), 'master_replid:(%x+)') ~= data) then
   return redis.error_reply('NOSCRIPT This script is for another server.')
 end
@@ -40,11 +40,8 @@ if n < 2 then
   return { 0 }
 end
 
--- Matches a field.
-local line = '([^\n]*)\n'
-
 local function digits(amount)
-  return string.format('%.0f', amount)
+  return string.format('%d', amount)
 end
 
 -- Parses a hold: `<amount>:<process>:<account>`, then `|<name>=<limit>` for each purse that it counts against. A purse is a wallet

@@ -1,10 +1,14 @@
 -- Charges a call: the hold first, then what is available of the wallet. The rest is written off. Idempotent by call.
 -- KEYS[k] outbox of the process  KEYS[k + 1] result of this call
--- Fields: call, account, cost, epoch, purses as `|<name>|<name>` (used only if the hold is gone), for a debit 'whole': it takes all
--- of its cost, or nothing; or 'asked', after a first attempt without a reply: its operator may have been refused
--- elsewhere since, so it takes nothing, and that attempt takes nothing if it arrives later. Then how long to remember that (ms), and the entry
+-- Fields: call, account, cost, entry, epoch, purses as `|<name>|<name>` (used only if the hold is gone), and for a debit 'whole': it
+-- takes all of its cost, or nothing; or 'asked', after a first attempt without a reply: its operator may have been refused
+-- elsewhere since, so it takes nothing, and that attempt takes nothing if it arrives later. Then how long to remember that (ms)
 -- The result expires only after `acknowledge`: a Redis whose clock jumps forward must not forget an uncommitted call.
-local call_id, account, cost, epoch, loaded, debit, kept, entry = string.match(text, line .. line .. line .. line .. line .. line .. line .. '(.*)', at)
+local call_id, account, cost, entry, epoch, loaded, debit, kept
+call_id, account, cost, entry, epoch, loaded, at = struct.unpack('ssssss', text, at)
+if at <= #text then
+  debit, kept = struct.unpack('ss', text, at)
+end
 local done = call('GET', KEYS[k + 1])
 local asked = ''
 if done then

@@ -1,7 +1,7 @@
 local replies, k = { n }, 4
 for i = 2, #ARGV do
   local text = ARGV[i]
-  local name, keys, at = string.match(text, '^(%a+) (%d+)\n()')
+  local name, keys, at = struct.unpack('ss', text)
   local reply = 'full'
   -- At its maxmemory Redis still does what gives memory back. A post that it has already, by an earlier attempt without a reply,
   -- needs none either: only its result lets its process commit it, which gives memory back.

@@ -6,7 +6,8 @@
 -- A post that arrives after this step finds a result, and charges nothing.
 -- KEYS[k] outbox of the process  KEYS[k + 1] result of this call
 -- Fields: epoch, account, purses as in post.lua, how long to remember the call (ms)
-local call_id, rest = string.match(text, '^([^\n]*)(.*)', at)
+local call_id
+call_id, at = struct.unpack('s', text, at)
 local hold = call('HGET', holds, call_id)
 if hold then
   local amount, holder, account, purses = parts(hold)
@@ -15,8 +16,8 @@ if hold then
     move(account, purses, amount, 0 - amount, 0)
   end
 end
-if rest ~= '' then
-  local epoch, charged_account, charged_purses, kept = string.match(rest, '\n' .. line .. line .. line .. '(.*)')
+if at <= #text then
+  local epoch, charged_account, charged_purses, kept = struct.unpack('ssss', text, at)
   local done = call('GET', KEYS[k + 1])
   local charged, place = string.match(done or '', '^(%d+):%d+:(.*)$')
   local own = epoch .. '|' .. owner .. '|'

@@ -22,7 +22,7 @@ t.test("no operation on money runs on a server that its script does not name", a
     return client.load(
       script,
       ["{b00}1", "{b00}2", "{b00}3", "{b00}4", "{b00}5"],
-      ["me", `${operation} 0\n`],
+      ["me", `${operation}\0${0}\0`],
     );
   };
   const [id = "", table = "", address = "", data = ""] = server.split(" ");
