@@ -229,8 +229,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "the last calls that wait for the ledger are forgotten": {
     file: "core/money/pace.ts",
-    find: "if (this.waiting.size > 0)\n",
-    replace: "if (this.waiting.size > 3)\n",
+    find: "if (this.waiting > 0)\n",
+    replace: "if (this.waiting > 3)\n",
     store: "embedded",
     faults: { ledgerAway: 2_500 },
     from: 7,
