@@ -4,6 +4,8 @@ import type { StoredEntry } from "./outbox-entry.ts";
 import { callOf, costOf } from "./unreadable.ts";
 
 const GENERATION_SIZE = 8_192;
+/** `posted` is made again after so many commits, and more if it is larger. */
+const REMADE_MIN = 64;
 
 /** Monotonic time and epoch of a post's first attempt, and the id that this process had in Redis. */
 export interface Sent {
@@ -36,7 +38,9 @@ export interface UnsentPost {
 export class Outbox {
   readonly unsent = new Map<string, UnsentPost>();
   /** Charged in the hold store, and not known to be in the ledger. */
-  readonly posted = new Map<string, StoredEntry>();
+  posted = new Map<string, StoredEntry>();
+  /** Committed since `posted` was made. */
+  private leftPosted = 0;
   /** In the ledger, and not taken out of uncommitted in the hold store yet. */
   committed: StoredEntry[] = [];
   /** Results of the latest committed calls, in two generations: when the younger is full, the older is dropped whole. */
@@ -74,6 +78,12 @@ export class Outbox {
     const posted = this.posted.get(callId);
     if (posted?.entryId !== entry.entryId) return undefined;
     this.posted.delete(callId);
+    // The tables that a Map outgrows point at each other and at the entries they had. Through them, each entry would stay
+    // in memory until the next full collection.
+    if (++this.leftPosted >= this.posted.size + REMADE_MIN) {
+      this.posted = new Map(this.posted);
+      this.leftPosted = 0;
+    }
     if (this.young.size >= GENERATION_SIZE) {
       this.old = this.young;
       this.young = new Map();
