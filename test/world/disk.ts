@@ -114,13 +114,15 @@ export class SimulatedDisk {
     );
   }
 
-  /** Returns true if the sync succeeds. */
-  sync(file: File): boolean {
+  /** Syncs what a file had when the sync began: its first `length` bytes. Returns true if that succeeds. */
+  sync(file: File, length: number): boolean {
     const from = file.syncedLength;
-    file.syncedLength = file.length;
+    // It may have been cut since.
+    const to = Math.min(length, file.length);
+    file.syncedLength = Math.max(from, to);
     if (!this.failsSyncs) return true;
     // Linux reports a failed write of a page once, and takes the page for clean from then on.
-    if (from < file.length) file.lost = [...file.lost, { from, to: file.length }];
+    if (from < to) file.lost = [...file.lost, { from, to }];
     return false;
   }
 
@@ -241,15 +243,16 @@ export class ProcessDisk implements Disk {
   sync(fd: number): void {
     this.mustLive();
     const { path, file } = this.at(fd);
-    if (!this.disk.sync(file)) throw this.refused("EIO", path);
+    if (!this.disk.sync(file, file.length)) throw this.refused("EIO", path);
   }
 
   syncSoon(fd: number, done: (error: Error | null) => void, folder?: string): void {
     const { path, file } = this.at(fd);
     const ms = 1 + (fd % SYNC_MS_MAX) + this.disk.slowMs;
+    const { length } = file;
     this.process.receive(ms, "synced", () => {
       const hasName = folder === undefined || this.disk.syncNames(folder);
-      done(hasName && this.disk.sync(file) ? null : this.refused("EIO", path));
+      done(hasName && this.disk.sync(file, length) ? null : this.refused("EIO", path));
     });
   }
 

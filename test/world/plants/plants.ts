@@ -450,4 +450,42 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: { redisFreeze: 4_000 },
     from: 5,
   },
+  "posts that the ledger refused are not sent again": {
+    file: "core/money/redis/posts.ts",
+    find: "outbox.keep({ entry });",
+    replace: ";",
+    store: "redis",
+    faults: { lockedOut: 9_000 },
+    from: 3,
+  },
+  "a reply leaves after a sync that began before its write": {
+    file: "core/money/journal/journal.ts",
+    find: "this.synced(through, beganMs)",
+    replace: "this.synced(this.nextPosition - 1, beganMs)",
+    store: "redis",
+    faults: { powerLoss: 1_500, redisFreeze: 1_500 },
+    from: 6,
+  },
+  "the last commits of dead gateways are forgotten": {
+    file: "core/money/redis/kept-progress.ts",
+    find: "const counts = [...dropped, ...commits].flat();",
+    replace: "const counts = [...dropped].flat();",
+    store: "redis",
+    faults: { ledgerRestored: 5_000, kill: 2_500 },
+  },
+  "two gateways take the name of an epoch": {
+    file: "test/support/epoch-books.ts",
+    find: "last !== undefined && last.name !== before",
+    replace: "false",
+    also: [
+      {
+        file: `${LUA}epoch.lua`,
+        find: "if epoch ~= ARGV[3] or server() ~= ARGV[5] then",
+        replace: "if server() ~= ARGV[5] then",
+      },
+    ],
+    store: "cluster",
+    faults: { redisSplit: 2_000, redisFailOver: 3_000 },
+    from: 10,
+  },
 };
