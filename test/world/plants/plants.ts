@@ -473,19 +473,4 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { ledgerRestored: 5_000, kill: 2_500 },
   },
-  "two gateways take the name of an epoch": {
-    file: "test/support/epoch-books.ts",
-    find: "last !== undefined && last.name !== before",
-    replace: "false",
-    also: [
-      {
-        file: `${LUA}epoch.lua`,
-        find: "if epoch ~= ARGV[3] or server() ~= ARGV[5] then",
-        replace: "if server() ~= ARGV[5] then",
-      },
-    ],
-    store: "cluster",
-    faults: { redisSplit: 2_000, redisFailOver: 3_000 },
-    from: 10,
-  },
 };
