@@ -219,6 +219,13 @@ const TABLES: Record<string, string> = {
     wallet A                        -> available 0 held 700 uncommitted 0
     ledger A                        -> 700`,
 
+  "a crash ends a hold of nothing": `
+    credit A 1000                   -> version 1
+    hold c1 A 0..0                  -> held 0
+    crash                           -> ok
+    hold c2 A 1..9999               -> held 1000
+    wallet A                        -> available 0 held 1000 uncommitted 0`,
+
   "a movement that was read before a crash is applied after it": `
     credit A 1000                   -> version 1
     hold c1 A 1..400                -> held 400

@@ -130,6 +130,12 @@ function copyOf(value: Value): Value {
 
 type Command = (data: RedisData, key: string, args: readonly string[], nowMs: number) => RedisReply;
 
+/** Redis takes digits without a leading zero, and no `-0`. */
+function integer(text: string): bigint {
+  if (/^(?:0|-?[1-9]\d*)$/.test(text)) return BigInt(text);
+  throw new Error("ERR value is not an integer or out of range");
+}
+
 const COMMANDS: Readonly<Record<string, Command>> = {
   GET: (data, key) => data.text(key),
   MGET: (data, key, others) => [key, ...others].map((each) => data.text(each)),
@@ -173,7 +179,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   HINCRBY(data, key, [field = "", by = "0"]) {
     const fields = data.fields(key);
-    const sum = BigInt(fields.get(field) ?? "0") + BigInt(by);
+    const sum = integer(fields.get(field) ?? "0") + integer(by);
     fields.set(field, String(sum));
     return Number(sum);
   },

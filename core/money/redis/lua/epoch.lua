@@ -38,10 +38,11 @@ local function void_holds(gateway)
     if holder == gateway then
       call('HDEL', key('holds'), found[at])
       call('HINCRBY', key('w'), account .. ':a', amount)
-      call('HINCRBY', key('w'), account .. ':h', '-' .. amount)
+      -- Of nothing too: Redis takes 0, and fails at -0.
+      call('HINCRBY', key('w'), account .. ':h', 0 - amount)
       for purse in string.gmatch(purses, '|[^|=]+') do
         call('HINCRBY', key('w'), account .. purse .. ':a', amount)
-        call('HINCRBY', key('w'), account .. purse .. ':h', '-' .. amount)
+        call('HINCRBY', key('w'), account .. purse .. ':h', 0 - amount)
       end
       voided = voided + 1
     end
