@@ -83,12 +83,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "a price for each call or image counts no tokens",
   },
   {
-    source: "core/money/embedded/wallets.ts",
-    before: "const isNewer = creditVersion > wallet.creditVersion;",
-    after: "const isNewer = creditVersion >= wallet.creditVersion;",
-    why: "a version has one total, so the difference is 0",
-  },
-  {
     source: "core/money/embedded/idle-wallets.ts",
     before: "for (let count = 0; count < STEP; count += 1) {",
     after: "for (let count = 0; count <= STEP; count += 1) {",
@@ -150,12 +144,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "a count has one row; only the compiler asks",
   },
   {
-    source: "core/money/ledger/limits.ts",
-    before: "if (amountMicroVnd < -AMOUNT_MAX)",
-    after: "if (amountMicroVnd <= -AMOUNT_MAX)",
-    why: "the database replies the same",
-  },
-  {
     source: "core/money/redis/holds.ts",
     before: "throw new Error(`Redis replied",
     why: "no script replies otherwise",
@@ -187,11 +175,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "the name of an outbox has every part; only the compiler asks",
   })),
   {
-    source: "core/money/movements.ts",
-    before: "this.unreleased.delete(accountId);",
-    why: "an empty set stays in memory",
-  },
-  {
     source: "core/money/journal/segment.ts",
     before: 'const end = payloadStart + bytes.write(payload, payloadStart, "utf8");',
     after: 'const end = payloadStart + bytes.write(payload, payloadStart, "");',
@@ -208,16 +191,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     before: "if (madeAtMs > NO_LATER_MS)",
     after: "if (madeAtMs >= NO_LATER_MS)",
     why: "no call has this time",
-  },
-  {
-    source: "core/usage/usage-page-statement.ts",
-    before: 'const [only = ""] = parts;',
-    why: "it is used only if there is one part; only the compiler asks",
-  },
-  {
-    source: "core/usage/usage-records.ts",
-    before: "const FIRST_DAY = new Date(0);",
-    why: "a millisecond later is the same day",
   },
   {
     source: "core/money/redis/idle-wallets.ts",
@@ -334,12 +307,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     source: "plugins/settle/call-route.ts",
     before: 'const callId = params["call"] ?? "";',
     why: "the route's path has this part",
-  },
-  {
-    source: "plugins/settle/index.ts",
-    before: "...{ outputTokens: 0, outputTokensMax: 0 },",
-    after: "...{ outputTokens: 0, outputTokensMax: 1 },",
-    why: "only a stream at a price per token reads it",
   },
   {
     source: "plugins/settle/index.ts",
