@@ -86,6 +86,14 @@ export type ReadableEntry = OutboxEntry | DebitEntry;
 /** An entry of an outbox, a journal, a spool, or of the quarantine. */
 export type StoredEntry = ReadableEntry | UnreadableEntry;
 
+/** Of ids of calls and accounts, and of purses. They have no `|`, `=` or zero byte, which separate them in Redis. */
+const NAME = /^[\w:.-]{1,100}$/;
+
+/** Returns true for what can be the id of a call or an account, or the name of a purse. */
+export function isName(value: unknown): value is string {
+  return typeof value === "string" && NAME.test(value);
+}
+
 export function isReadable(entry: StoredEntry): entry is ReadableEntry {
   return !("reason" in entry);
 }

@@ -1,9 +1,8 @@
 import { requireMicroVnd } from "../catalogue/amount.ts";
 import { type HoldStore, type Purse, WALLET } from "./hold-store.ts";
 import type { Ledger } from "./ledger.ts";
+import { isName } from "./outbox-entry.ts";
 
-/** Names that a purse can have. They have no `|` and no `=`, which separate them in Redis. */
-const NAME = /^[A-Za-z0-9:._-]{1,100}$/;
 /** Maximum number of purses of a call: each takes some µs of Redis at each step. */
 const PURSES_MAX = 8;
 
@@ -21,7 +20,7 @@ export function pursesText(purses: readonly Purse[]): string {
   if (known !== undefined) return known;
   const names = new Set<string>();
   for (const { name, limitMicroVnd } of purses) {
-    if (!NAME.test(name) || name === WALLET || names.has(name)) {
+    if (!isName(name) || name === WALLET || names.has(name)) {
       throw new RangeError(
         `not the name of a purse: ${name}; use letters, digits and : . _ -, 100 at most, each name once`,
       );

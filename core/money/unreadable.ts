@@ -4,12 +4,11 @@ import { countOf, objectOf } from "../process/json.ts";
 import {
   ENTRY_VERSION,
   type EntryCall,
+  isName,
   type StoredEntry,
   type UnreadableEntry,
 } from "./outbox-entry.ts";
 
-/** Ids of calls and accounts, and names of purses. */
-const NAME = /^[\w:.-]{1,100}$/;
 const HASH_DIGITS = 32;
 
 /**
@@ -57,8 +56,4 @@ export function nameOf(entry: StoredEntry): string {
 /** The same text gets the same id, so that it is in quarantine once. */
 function idOf(text: string): string {
   return `entry-${createHash("sha256").update(text).digest("hex").slice(0, HASH_DIGITS)}`;
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === "string" && NAME.test(value);
 }
