@@ -30,6 +30,7 @@ export interface NewKey {
   readonly name: string;
   /** SHA-256 of the key, in hexadecimal. */
   readonly hash: string;
+  /** The first characters, for display: `tg-ab12…`. */
   readonly prefix: string;
   readonly activeKeysMax: number;
   /** The key's text, encrypted for its owner; null if no plugin seals keys. */
@@ -64,6 +65,7 @@ export interface AccountKey {
   readonly limits: KeyLimitsJson;
   readonly createdAt: Date;
   readonly revokedAt: Date | null;
+  /** True if its text is stored, encrypted. */
   readonly isSealed: boolean;
 }
 

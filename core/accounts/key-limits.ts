@@ -79,6 +79,7 @@ export class KeyLimits {
     this.addresses = addresses && new AddressRanges(addresses);
   }
 
+  /** Approximate memory, in bytes. */
   get bytes(): number {
     return this.ownBytes + (this.ofMember?.bytes ?? 0);
   }

@@ -170,6 +170,7 @@ export class CachedKeys implements KnownKeys {
     throw new Error(`the ledger did not reply within ${READ_TIMEOUT_MS} ms`);
   }
 
+  /** Returns undefined if the ledger fails. */
   private async readAfterCredit(key: CallerKey): Promise<CallerKey | undefined> {
     try {
       return await this.readSince(key);
@@ -256,6 +257,7 @@ export class KeyForm {
     return KEY_PREFIX + random + macOf(random, secret);
   }
 
+  /** Returns false if the string cannot be a key. */
   canBeKey(text: string): boolean {
     if (this.secret === undefined) return true;
     if (!text.startsWith(KEY_PREFIX)) return false;

@@ -29,6 +29,7 @@ interface ReadCall extends Caller {
 
 interface Read {
   readonly body: RequestBody;
+  /** The files of a form. */
   readonly form: FormPart[] | undefined;
 }
 

@@ -222,9 +222,11 @@ const PROMPT_BYTES = 512 * 1024;
 const STRANGERS = "";
 
 interface BudgetLimits {
+  /** Maximum bytes of all bodies that are arriving. */
   readonly receivingBytesMax: number;
   /** Maximum bytes of one body: a key can always send one. */
   readonly bodyBytesMax: number;
+  /** Maximum number of bodies that are arriving. */
   readonly callsMax: number;
 }
 
@@ -430,6 +432,7 @@ class BodyPace {
   /** By account: the time at which the bytes that were read are paid for, each ms paying for some. */
   private readonly paidAtMs = new LRUCache<string, number>({ max: ACCOUNTS_MAX });
   private allPaidAtMs = 0;
+  /** When connections were paused in the last 10 s. */
   private readonly pausedAtMs: number[] = [];
 
   constructor(private readonly clock: Pick<Clock, "monotonic">) {}
@@ -443,6 +446,7 @@ class BodyPace {
     return Math.max(0, paidAtMs - nowMs, this.allPaidAtMs - nowMs);
   }
 
+  /** Like `read`, for bytes that are not kept. */
   readDropped(account: string, bytes: number): number {
     return this.read(account, bytes / DROPPED_COST);
   }

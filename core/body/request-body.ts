@@ -213,6 +213,7 @@ export class RequestBody {
     return new RequestBody(this.source, { [name]: this.fields[name] });
   }
 
+  /** How many of the bytes that came are a field's. */
   bytesOf(name: string): number {
     return this.source ? listOf(this.source, name).length : 0;
   }
@@ -371,6 +372,7 @@ function spliced(
 const has = (body: JsonObject, name: string) =>
   Object.hasOwn(body, name) && body[name] !== undefined;
 
+/** Applies edits, which are in the order of the bytes. */
 function edited(bytes: Buffer, edits: readonly Edit[]): Buffer {
   let size = bytes.length;
   for (const { from, to, text } of edits) size += Buffer.byteLength(text) - (to - from);

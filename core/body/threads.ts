@@ -254,6 +254,7 @@ class BodyQueue {
     return first && rest.reduce((best, one) => (one.turn < best.turn ? one : best), first).job;
   }
 
+  /** Returns true if a body of this size may run beside others. */
   mayRun(bytes: number, running: readonly Job[]): boolean {
     const { largeBytesMin } = this.limits;
     return bytes < largeBytesMin || running.every((job) => job.size < largeBytesMin);

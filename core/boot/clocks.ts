@@ -9,12 +9,14 @@ import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 export interface ClockReader {
   /** The store's name in messages and in the metric: `Redis` or `Postgres`. */
   readonly name: string;
+  /** Returns the time of that clock, in ms since 1970. */
   read(): Promise<number>;
 }
 
 interface ClocksOptions {
   readonly clock: Clock;
   readonly readers: readonly ClockReader[];
+  /** Largest difference at which a gateway starts; 0 allows all. */
   readonly differenceMsMax: number;
   readonly log: Log;
 }
@@ -44,6 +46,7 @@ export class Clocks {
     });
   }
 
+  /** The differences as last measured, relative to this gateway's clock. */
   get differences(): readonly ClockDifference[] {
     return this.last;
   }

@@ -15,6 +15,7 @@ interface Parts {
   readonly clock: Clock;
   readonly log: Log;
   config(): GatewayConfig;
+  /** Serves new calls with another config. Resolves with the names of settings that need a restart. */
   replace(config: GatewayConfig): Promise<readonly string[]>;
 }
 

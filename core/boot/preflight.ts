@@ -38,6 +38,7 @@ export async function reachFaults(config: Config): Promise<readonly string[]> {
   );
 }
 
+/** One check. Resolves with its warnings. */
 type Step = () => Promise<readonly string[] | void>;
 
 function stepsOf({ listen, admin, stores }: Config, patienceMs: number): readonly Step[] {
@@ -70,6 +71,7 @@ function stepsOf({ listen, admin, stores }: Config, patienceMs: number): readonl
   return steps;
 }
 
+/** Throws if the role lacks the right to make the tables of the ledger. */
 function checkRights({ role, database, mayCreate }: Grants): void {
   if (mayCreate) return;
   throw new Error(
@@ -78,6 +80,7 @@ function checkRights({ role, database, mayCreate }: Grants): void {
   );
 }
 
+/** Warns of TLS that encrypts the ledger for a server that it does not check. */
 function tlsWarnings(ledger: string): readonly string[] {
   const { places, tls } = readAddress(ledger);
   if (tls?.mode !== "require" && tls?.mode !== "prefer") return [];
@@ -222,6 +225,7 @@ async function reach<T>(
   }
 }
 
+/** Returns a URL without its secrets. */
 function placeOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "an address that cannot be read";
 }

@@ -33,6 +33,7 @@ import {
 /** One run of a plugin. Compared by identity: during a reload, a plugin may run beside its older self. */
 export interface Owner {
   readonly name: string;
+  /** The slots that the plugin's module names. */
   readonly uses: readonly SlotName[];
 }
 
@@ -110,6 +111,7 @@ export class SlotBoard {
   }
 }
 
+/** Returns a slot that core fills, as `viewer` sees it. */
 function offered<T>(name: CoreSlotName, value: T, viewer: Owner | undefined): CoreSlot<T> {
   if (viewer === undefined || viewer.uses.includes(name)) return { current: value };
   const message = `the plugin ${viewer.name} reads the slot ${name}: name it in the module's export \`uses\``;

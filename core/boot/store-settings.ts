@@ -31,10 +31,12 @@ export class StoreSettings {
     });
   }
 
+  /** As last read; empty if nothing is wrong. */
   get faults(): readonly StoreFault[] {
     return this.last;
   }
 
+  /** Throws if a setting breaks a guarantee. */
   async start(): Promise<void> {
     await this.look();
     const broken = this.last.find(({ breaks }) => breaks);

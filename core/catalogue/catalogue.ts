@@ -83,6 +83,7 @@ export interface Model {
   readonly contextWindow: number | undefined;
   /** Tokens; undefined if only the context window limits the input. */
   readonly inputTokensMax: number | undefined;
+  /** Tokens; undefined if the model does not return text. */
   readonly maxOutputTokens: number | undefined;
   readonly labels: ReadonlySet<(typeof LABELS)[number]>;
   readonly standard: Standard;

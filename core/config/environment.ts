@@ -5,6 +5,7 @@ import { codeOf } from "../process/thrown.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Expansion {
+  /** The text with its variables replaced; the text as written if there are `faults`. */
   readonly text: string;
   /** Error messages. They name variables and never contain values. */
   readonly faults: readonly string[];

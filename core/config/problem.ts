@@ -44,6 +44,7 @@ export class Problems {
   }
 }
 
+/** Formats `["plugins", 2, "rate-limit"]` as `plugins[2].rate-limit`. */
 function formatPath(path: Path): string {
   let text = "";
   for (const step of path) {

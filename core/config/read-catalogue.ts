@@ -20,6 +20,7 @@ export interface CatalogueFile {
 }
 
 interface ReadCatalogue {
+  /** Use it only if there are no problems. */
   readonly checked: CheckedCatalogue | undefined;
   readonly problems: readonly Problem[];
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 
 const MODES = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
+/** How far TLS is checked, in the words of libpq. */
 type TlsMode = Exclude<(typeof MODES)[number], "disable">;
 
 const DEFAULT_PORT = 5432;

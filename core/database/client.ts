@@ -36,10 +36,12 @@ interface ClientOptions {
   /** The URL of a server (`postgres://…`), or the unix socket of the embedded one. */
   readonly server: { readonly url: string } | { readonly socketPath: string };
   readonly connectionsMax: number;
+  /** Name of the connections, as `pg_stat_activity` shows them. */
   readonly name?: string;
   /** The server cancels a statement after this time; 0 = never. */
   readonly statementTimeoutMs: number;
   readonly log: Log;
+  /** A monotonic clock, for tests. */
   readonly nowMs?: () => number;
   /** Maximum time in which a connection is made, in seconds, for tests. */
   readonly connectTimeoutS?: number;

@@ -38,6 +38,7 @@ const SOCKET = ".s.PGSQL.5432";
 interface EmbeddedDatabaseOptions {
   /** The folder of the database, for one gateway at a time. Created with mode 700. */
   readonly folder: string;
+  /** How long to wait for another gateway to release the folder. */
   readonly lockWaitMs?: number;
   /** The server cancels a statement after this time; 0, the default, = never. */
   readonly statementTimeoutMs?: number;

@@ -20,6 +20,7 @@ export interface SchemaState {
   /** `core`, or what made the tables: a plugin. */
   readonly owner: string;
   readonly build: string;
+  /** The last file that the database has applied. */
   readonly database: string;
   /** The oldest build that starts on this database. */
   readonly oldest: string;
@@ -31,6 +32,7 @@ interface Migration {
   readonly name: string;
   readonly text: string;
   readonly checksum: string;
+  /** Undefined if no earlier build works after it. */
   readonly worksWith: string | undefined;
 }
 
@@ -109,6 +111,7 @@ function oldestOf(applied: readonly Applied[]): string {
   return oldest;
 }
 
+/** Returns false if another process applied it first. */
 async function apply(sql: Sql, migration: Migration, table: string): Promise<boolean> {
   const { name, checksum, text, worksWith } = migration;
   const level = worksWith === undefined ? "null" : `'${worksWith}'`;
@@ -162,6 +165,7 @@ function checkLater({ name, works_with: worksWith }: Applied, last: string): voi
   );
 }
 
+/** A build is named by its last file, without the extension. */
 function levelOf(file: string): string {
   return file.replace(/\.sql$/, "");
 }

@@ -29,6 +29,7 @@ export class ClientWriter implements KeptReply {
   /** Bytes to write next. Adjacent bytes of one buffer are one piece. */
   private readonly pieces: Uint8Array[] = [];
   private pieceBytes = 0;
+  /** True once a status has left. */
   private sent = false;
   /** True once the client has read too slowly; its listener is then set. */
   private listens = false;
@@ -57,6 +58,7 @@ export class ClientWriter implements KeptReply {
     return this.sent;
   }
 
+  /** True while the client reads too slowly. */
   get isBlocked(): boolean {
     return this.waits;
   }
@@ -86,6 +88,7 @@ export class ClientWriter implements KeptReply {
     return bytes <= UNCOUNTED_BYTES || this.unread.gather(this, bytes);
   }
 
+  /** The bytes of a whole reply that arrived are dropped. */
   dropGathered(): void {
     this.unread.release(this);
   }

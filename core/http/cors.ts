@@ -11,6 +11,7 @@ const NAMES = /^[\w-]+(?:\s*,\s*[\w-]+)*$/;
 export class Cors {
   private readonly origins: ReadonlySet<string>;
 
+  /** `*` is every origin. */
   constructor(origins: readonly string[]) {
     this.origins = new Set(origins);
   }
@@ -48,4 +49,5 @@ const NO_HEADERS: readonly string[] = [];
 const EXPOSED: readonly string[] = ["access-control-expose-headers", "*"];
 const VARY: readonly string[] = ["vary", "origin"];
 
+/** Only routes that an API key opens. */
 const OPENED: ReadonlySet<Route["access"]> = new Set(["call", "key"]);

@@ -41,7 +41,9 @@ interface CoreFlow extends Flow {
   bug(error: unknown): void;
   /** Pauses the upstream while the client reads too slowly, beside the pauses of plugins. */
   clientWaits(waits: boolean): void;
+  /** Ends a stream whose upstream has been silent for too long. */
   cutIfSilent(nowMs: number): void;
+  /** Ends a call that has taken longer than `limitMs`. */
   overdue(outcome: Outcome, limitMs: number): void;
 }
 
@@ -105,6 +107,7 @@ export class HttpCall implements Call {
   left = false;
   /** True once it is refused and only waits for the end of its body. */
   lingers = false;
+  /** When the call ended, on the monotonic clock; 0 before. */
   endedMs = 0;
 
   constructor(

@@ -10,6 +10,7 @@ const LINGERING_MAX = 1_000;
 
 interface AccountCalls {
   calls: number;
+  /** Of these, the calls whose client has left while their upstream goes on. */
   left: number;
 }
 
@@ -27,6 +28,7 @@ export class HttpCallsInFlight implements CallsInFlight {
   /** Calls whose client has left while their upstream goes on. */
   left = 0;
 
+  /** True if no more refused calls may wait for the end of their bodies. */
   get isLingeringFull(): boolean {
     return this.lingering >= LINGERING_MAX;
   }
@@ -71,6 +73,7 @@ export class HttpCallsInFlight implements CallsInFlight {
     this.lingering++;
   }
 
+  /** Marks a call whose client has left while its upstream goes on. */
   leave(call: HttpCall): void {
     const { placeOf } = call;
     if (placeOf === undefined || call.left) return;

@@ -103,6 +103,7 @@ export class Incoming {
     else await this.reply.answer(response);
   }
 
+  /** Refuses the request before any of it is read. */
   reject(refusal: Refusal): void {
     const { share, call, runtime } = this;
     const refuse = () => {
@@ -167,6 +168,7 @@ export class Incoming {
     if (state !== "admitting") this.refuse(this.refusal);
   }
 
+  /** Runs one stage of the pipeline, then `next` unless the call was refused or its client left. */
   private run(stage: "admit" | "request", next: () => void): void {
     try {
       const verdict = this.runtime.pipeline[stage](this.call);

@@ -104,6 +104,7 @@ const UNSENDABLE = refuse.badRequest(
   "The header of betas has characters that cannot be sent on. Use printable ASCII.",
 );
 
+/** Returns undefined if the header cannot be sent on. */
 function betasOf({ endpoint, headers }: Call): readonly Beta[] | undefined {
   const header = headers[endpoint.betaHeader ?? ""];
   if (header === undefined) return NO_BETAS;

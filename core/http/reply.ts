@@ -45,6 +45,7 @@ export class Reply implements Sink, ClientEnd {
   private shape: "none" | "whole" | "events" | "bytes" = "none";
   /** The outcome that the sink was ended with. The call closes at the next `flush`. */
   private outcome: Outcome | undefined = undefined;
+  /** Bytes withheld until every `close` has run. */
   private readonly withheld: Uint8Array[] = [];
   private wholeBytes = 0;
   /** Number of Responses events that have been written: an error event of the gateway continues their numbering. */

@@ -8,6 +8,7 @@ const takeScript = script(readLua("core/limits/take.lua"));
 const enterScript = script(readLua("core/limits/enter.lua"));
 
 const MINUTE_MS = 60_000;
+/** A running call is counted for this long after its process last renewed it. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 

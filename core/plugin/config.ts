@@ -14,7 +14,9 @@ export interface Config {
     readonly host: string;
     readonly port: number;
     readonly workers: number;
+    /** The HTTP server: uWebSockets.js, or `node:http`; `auto` takes the first if it can be loaded. */
     readonly engine: "auto" | "native" | "node";
+    /** Proxies whose x-forwarded-for tells the address of a client: addresses, ranges, `loopback` or `private`. */
     readonly trustedProxies: readonly string[];
   };
   readonly admin: {
@@ -24,21 +26,28 @@ export interface Config {
     readonly listen: { readonly host: string; readonly port: number } | undefined;
   };
   readonly stores: {
+    /** `embedded`, the URL of one Redis, or the URLs of some nodes of a cluster. */
     readonly hot: "embedded" | string | readonly string[];
+    /** `embedded`, or the URL of a Postgres server. */
     readonly ledger: "embedded" | string;
+    /** Maximum connections of one process to Postgres. */
     readonly connections: number;
+    /** Whole months before this one that cannot be archived; missing: no month can. */
     readonly monthsKept?: number;
+    /** Path of the data folder, relative to the working directory. */
     readonly data: string;
   };
   readonly limits: Limits;
   readonly log: { readonly level: string };
   readonly headers: {
     readonly prefix: string;
+    /** Origins whose scripts may call with an API key; `*` is every origin. */
     readonly corsOrigins: readonly string[];
   };
   readonly images: ImageSettings;
   readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
   readonly catalogue: Catalogue;
+  /** True if calls are served without a hold or a charge. */
   readonly unbilled: boolean;
   readonly plugins: readonly ListedPlugin[];
   /** A short hash of the config as it is written, without the settings of one server. */
@@ -56,6 +65,7 @@ export interface SettingSource {
 
 /** Settings for images that customers name by address. */
 export interface ImageSettings {
+  /** True if they may be in private networks and on this machine. */
   readonly privateAddresses: boolean;
   /** Name servers that resolve their names; empty for those of the machine. */
   readonly nameServers: readonly string[];
@@ -63,21 +73,32 @@ export interface ImageSettings {
 
 export interface Limits {
   readonly bodyBytesMax: number;
+  /** Maximum bytes of request bodies that arrive at the same time. */
   readonly receivingBytesMax: number;
   readonly headerBytesMax: number;
   readonly replyBytesMax: number;
+  /** Maximum memory of all replies that wait to be read. */
   readonly unreadBytesMax: number;
+  /** Maximum memory of one process for cached API keys. */
   readonly keyCacheBytesMax: number;
+  /** Maximum calls in flight in one process. */
   readonly callsMax: number;
+  /** Maximum calls of one account in one process whose clients have left while their upstreams go on. */
   readonly leftCallsMax: number;
+  /** Longest duration of a call. */
   readonly callMs: number;
   readonly connectMs: number;
+  /** Longest wait for the first byte of a stream. */
   readonly firstByteMs: number;
+  /** Longest silence of an upstream within a stream, after its first byte. */
   readonly idleMs: number;
   /** Silence of a stream after which its client gets a sign of life; infinite if never. */
   readonly heartbeatMs: number;
+  /** How long a stopping gateway waits for calls in flight. */
   readonly drainMs: number;
+  /** How long a stopping gateway leaves an idle connection open, for its client to close it; 0: it hands nothing over. */
   readonly handoverMs: number;
+  /** Largest difference between the clocks of the gateway and its stores at a start; 0 allows any. */
   readonly clockDifferenceMs: number;
 }
 
@@ -87,7 +108,9 @@ export interface UpstreamConfig {
   readonly protocols: ReadonlySet<Protocol>;
   readonly profile: Profile;
   readonly features: AllowedFeatures;
+  /** Maximum connections at the same time. */
   readonly connections: number;
+  /** Longest wait for the first content of a stream, if another key or route can serve the call. */
   readonly firstByteMs: number;
   /** The same for a whole reply; infinite without a limit. */
   readonly replyMs: number;

@@ -17,6 +17,7 @@ import { type FolderLock, lockFolder } from "./lock.ts";
 export interface Disk {
   lock(folder: string, waitMs: number): Promise<FolderLock>;
   exists(path: string): boolean;
+  /** Returns the names in a folder, unordered. */
   list(folder: string): string[];
   read(path: string): Buffer;
   remove(path: string): void;
@@ -24,6 +25,7 @@ export interface Disk {
   syncFolder(folder: string): void;
   /** Creates a file to append to, with mode 600. Returns its descriptor. */
   create(path: string): number;
+  /** Opens an existing file, to truncate it. Returns its descriptor. */
   open(path: string): number;
   /** Appends up to `length` bytes. Returns how many it wrote. */
   write(fd: number, bytes: Uint8Array, offset: number, length: number): number;

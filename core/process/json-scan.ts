@@ -25,6 +25,7 @@ interface JsonScan {
   /** For each top-level field: the quotes of its name, and the start and end of its value. */
   readonly places: readonly number[];
   readonly names: number;
+  /** True if a number has more digits than a parser keeps. */
   readonly hasLongNumber: boolean;
   /** True if `JSON.stringify` may write a number in another form than it came, or names in another order. */
   readonly hasUnusual: boolean;

@@ -8,12 +8,14 @@ export interface LineLog extends Log {
   /** Writes one finished line of JSON, including its line feed. */
   line(json: string): void;
   setLevel(level: string): void;
+  /** Returns how many lines stdout did not take. */
   lostLines(): number;
   /** Writes buffered lines now, for a process that may end within the next 250 ms. */
   flush(): void;
 }
 
 const GATHERED_BYTES = 65_536;
+/** Maximum length of a line. Longer lines are cut. */
 const LINE_BYTES_MAX = 16_384;
 const FLUSH_MS = 250;
 const LINE_FEED = 10;
@@ -62,6 +64,7 @@ const WAITING_BYTES_MAX = 16 * 1_048_576;
 const NEWLINE = Buffer.from("\n");
 
 interface OutputStream {
+  /** Bytes that wait for the reader of a pipe. */
   readonly writableLength: number;
   write(lines: Uint8Array, callback: (error?: Error | null) => void): boolean;
   on(event: "error", listener: (error: Error) => void): unknown;

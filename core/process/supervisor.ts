@@ -28,6 +28,7 @@ interface Member {
   /** Questions whether it is alive without a reply. Counts no time, so that a machine may sleep. */
   unanswered: number;
   readonly reports: Map<string, unknown>;
+  /** Called with its next report on a topic. */
   readonly awaited: Map<string, (() => void)[]>;
 }
 

@@ -3,6 +3,7 @@ import type { Log } from "./log.ts";
 const EVERY_MS = 10_000;
 
 interface ThrottleOptions {
+  /** At most one line per message in this time. */
   readonly everyMs?: number;
   readonly nowMs?: () => number;
 }

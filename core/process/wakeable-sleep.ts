@@ -6,6 +6,7 @@ export class WakeableSleep {
 
   constructor(private readonly machine: Machine = systemMachine) {}
 
+  /** Resolves after `ms`, or at the next `wake`. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const finish = () => {

@@ -36,6 +36,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private decompressor: Decompressor | undefined = undefined;
   /** True while the decompressor has enough to do. */
   private busy = false;
+  /** Bytes since the attempt last rested. */
   private bytes = 0;
   /** True from enough bytes until its next turn. */
   private rests = false;

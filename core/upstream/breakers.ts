@@ -56,6 +56,7 @@ export class Breakers {
     return this.retries > 0;
   }
 
+  /** Milliseconds until a probe of this model is due; 0 if it is now, or none is needed. */
   retryInMs(model: string): number {
     return Math.max(this.ofAll.retryInMs, this.byModel.get(model)?.retryInMs ?? 0);
   }
@@ -90,6 +91,7 @@ export class Breakers {
     breaker.fail(reason, cause);
   }
 
+  /** Records a failure that says nothing about the upstream's health, such as a refusal of the gateway's key. */
   note(model: string, { cause, reason }: FailureCause): void {
     this.forget(model);
     this.of(model).note(reason, cause);
@@ -162,6 +164,7 @@ export class Breaker implements BreakerState {
     return Object.values(this.failuresByCause).reduce((sum, count) => sum + count, 0);
   }
 
+  /** Milliseconds until a probe of an open breaker is due; 0 if it is now, or the breaker is closed. */
   get retryInMs(): number {
     return this.allows ? 0 : Math.max(0, this.openUntilMs - this.clock.monotonic());
   }
@@ -206,6 +209,7 @@ export class Breaker implements BreakerState {
     if (this.failuresInRow === FAILURES_TO_OPEN) this.onChange("open", reason);
   }
 
+  /** Records a failure that says nothing about the upstream's health, such as a refusal of the gateway's key. */
   note(reason: string, cause: string): void {
     this.failuresByCause[cause] = (this.failuresByCause[cause] ?? 0) + 1;
     this.lastFailure = { atMs: this.clock.monotonic(), reason };

@@ -14,6 +14,7 @@ const RESET = "ECONNRESET";
 interface Reach {
   readonly connectMs: number;
   readonly lookup: LookupFunction;
+  /** Returns the proxy for an origin; undefined to connect directly. */
   proxyFor(origin: Pick<URL, "protocol" | "hostname">): URL | undefined;
 }
 

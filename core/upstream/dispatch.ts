@@ -35,6 +35,7 @@ type Content = Pick<OutgoingCall, "contentType" | "body">;
 
 /** The request side of an exchange: chooses a route, builds the request for it and sends it. */
 export class Dispatch {
+  /** Routes that cannot express the call. */
   private excluded: readonly Route[];
   private readonly tried: Way[] = [];
   private keyFailed = false;
@@ -45,6 +46,7 @@ export class Dispatch {
   private readonly conversation: number;
   /** True while the latest attempt counts as a call in flight of its key. */
   private isUnderWay = false;
+  /** The way of the latest attempt; undefined before the first. */
   way: Way | undefined = undefined;
   attempt: Attempt | undefined = undefined;
 
@@ -233,6 +235,7 @@ export class Dispatch {
     return this.prepareAgain();
   }
 
+  /** Prepares the latest attempt again, for a call whose request has changed. */
   prepareAgain(): boolean {
     const { way, call } = this;
     const request = call.upstream;

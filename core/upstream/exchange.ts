@@ -48,6 +48,7 @@ export interface ClientEnd {
   flush(): void;
   /** Counts the bytes of a whole reply. Returns the outcome if it is too large to keep, or if there is no room. */
   refusalOfSize(bytes: number): Outcome | undefined;
+  /** The bytes of a whole reply are dropped. */
   dropWhole(): void;
   keepAlive(nowMs: number): void;
   /** True once a sign of life has been sent before the reply: only events can follow. */
@@ -67,7 +68,9 @@ export class Exchange implements AttemptListener, Flow {
   private readonly onEvent: (event: ServerEvent) => void;
 
   private readonly dispatch: Dispatch;
+  /** The status of the attempt under way; 0 until it has replied. */
   private status = 0;
+  /** When the attempt under way began, on the monotonic clock. */
   private sentAtMs = 0;
   /** Headers of the attempt's reply that the client gets, and all of them. */
   private passed: readonly string[] = [];

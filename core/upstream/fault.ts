@@ -15,6 +15,7 @@ export interface Refused {
   readonly fault: Fault;
   /** The gateway's own words for the client; undefined if the provider's text may pass. */
   readonly says: string | undefined;
+  /** True if another key or route may serve the call. */
   readonly triesOn: boolean;
   /** When the body says to try again, in milliseconds from now; a header may say it as well. */
   readonly retryAfterMs: number | undefined;

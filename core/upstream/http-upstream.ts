@@ -71,6 +71,7 @@ export class HttpUpstream implements Upstream {
     return this.pool.keys;
   }
 
+  /** Returns true if an operator has switched it off for this model. */
   isOff(model: string): boolean {
     return this.off.size > 0 && (this.off.has("") || this.off.has(model));
   }

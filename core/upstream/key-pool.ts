@@ -60,6 +60,7 @@ export class PooledKey implements KeyState {
     return Math.max(this.rests.get("")?.untilMs ?? 0, this.rests.get(model)?.untilMs ?? 0);
   }
 
+  /** How many calls of a model are in flight with it. */
   callsOf(model: string): number {
     return this.calls.get(model) ?? 0;
   }
@@ -107,6 +108,7 @@ export class PooledKey implements KeyState {
     return inRow === 1;
   }
 
+  /** Its rests, for operators. An empty `model` stands for all. */
   restsAt(nowMs: number): { model: string; fault: string; inMs: number }[] {
     return [...this.rests].map(([model, { fault, untilMs }]) => {
       return { model, fault, inMs: Math.max(0, untilMs - nowMs) };
@@ -155,10 +157,12 @@ export class KeyPool {
     return undefined;
   }
 
+  /** How many calls of a model are in flight with all keys. */
   callsOf(model: string): number {
     return this.keys.reduce((sum, key) => sum + key.callsOf(model), 0);
   }
 
+  /** Returns true if a key does not rest for this model. */
   hasAwake(model: string): boolean {
     for (const key of this.keys) if (this.isAwake(key, model)) return true;
     return false;
@@ -173,6 +177,7 @@ export class KeyPool {
     return first;
   }
 
+  /** Milliseconds until a key may be tried for a model; 0 if it may now. */
   wakesInMs(key: PooledKey, model: string): number {
     const wakesAtMs = key.wakesAtMs(model);
     return wakesAtMs === 0 ? 0 : Math.max(0, wakesAtMs - this.clock.monotonic());

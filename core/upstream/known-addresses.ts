@@ -29,6 +29,7 @@ export class KnownAddresses {
     private readonly find: Find = systemLookup,
   ) {}
 
+  /** Works as `dns.lookup`. */
   readonly lookup: LookupFunction = (name, options, callback) => {
     this.addressesOf(name, options).then(
       (addresses) => {

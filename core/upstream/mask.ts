@@ -60,6 +60,7 @@ function maskedText(text: string, hidden: readonly string[]): string {
     .replace(ADDRESSES, (address) => (isOwn(address) ? MASK : address));
 }
 
+/** Returns true for an address in a private network. */
 function isOwn(address: string): boolean {
   const [host = ""] = address.replace(/^https?:\/\//i, "").split("/");
   const name = host.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");

@@ -42,6 +42,7 @@ export class Preamble {
     return "more";
   }
 
+  /** Gives the events that were held back, once. */
   release(): ServerEvent[] {
     return this.held.splice(0);
   }

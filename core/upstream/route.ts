@@ -19,6 +19,7 @@ export interface Wanted {
   readonly protocol: Protocol;
   /** The conversation of the call, as `conversationOf` names it; 0 if it has none. */
   readonly conversation: number;
+  /** Routes that cannot serve the call. */
   readonly excluded: readonly Route[];
   /** The ways that failed, the last one at the end. */
   readonly tried: readonly Way[];

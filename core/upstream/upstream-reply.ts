@@ -7,6 +7,7 @@ import { type Refused, refusedInBody } from "./fault.ts";
 
 /** The worth of a whole body, as the protocol judges it. */
 interface Judged {
+  /** Undefined if it is not a JSON object. */
   readonly reply: JsonObject | undefined;
   readonly text: string;
   readonly worth: ReturnType<Wire["judge"]>;
@@ -42,6 +43,7 @@ export class WholeReply {
     return refusedInBody(this.text);
   }
 
+  /** Gives the parts, once. */
   take(): Buffer[] {
     const { parts } = this;
     this.clear();

@@ -1,5 +1,6 @@
 /** The money that some ledger rows have moved. Amounts are in µđ, and exact: a wallet has at most 2^53. */
 export interface Moved {
+  /** The id to go on after. */
   readonly through: bigint;
   /** The accounts, with the balance of this instant. `entry`: the id of the last row. `isCharged`: for a call. */
   readonly wallets: readonly {
@@ -146,6 +147,7 @@ export interface UsageSums {
 export interface KeyUsage {
   readonly keyId: string;
   readonly chargedMicroVnd: bigint;
+  /** Start of its latest call. */
   readonly lastUsedAt: Date;
 }
 
@@ -200,6 +202,7 @@ export interface Statement {
 export interface StatementRow {
   /** Of a movement: when it was committed; null for the charges of a day. */
   readonly at: Date | null;
+  /** In Vietnam. */
   readonly day: string;
   /**
    * `transfer`: a bank transfer. `credit`: money that the operator added. `bonus`, `voucher`: a gift, or
@@ -216,6 +219,7 @@ export interface StatementRow {
     | "adjustment"
     | "charges";
   readonly amountMicroVnd: bigint;
+  /** After this row. */
   readonly balanceMicroVnd: bigint;
   /** Of a transfer the code of its order, else why the operator moved money; null if unknown. */
   readonly reason: string | null;

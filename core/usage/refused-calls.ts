@@ -192,6 +192,7 @@ const COUNTS_SHOWN_MAX = 1_000;
 
 type Queries = Pick<Database, "query">;
 
+/** Counts of one account, and its last refused calls, newest first. */
 interface RefusedBatch {
   readonly accountId: string;
   readonly counts: readonly RefusedCount[];
@@ -236,10 +237,12 @@ export async function addRefusedCalls(
   );
 }
 
+/** Deletes counts of days before this one. */
 export async function dropRefusedCalls(database: Queries, before: Date): Promise<void> {
   await database.query("delete from refused_calls where day < $1", [dayOf(before)]);
 }
 
+/** Returns the refused calls of an account that pass the filter, which applies to whole days. */
 export async function refusedCalls(
   database: Queries,
   accountId: string,
@@ -317,6 +320,7 @@ function isWanted(call: RefusedCall, { from, to, key, model, status }: UsageFilt
   return typeof status !== "number" || call.status === status;
 }
 
+/** Returns the last day of a period that ends before this instant. */
 function lastDayOf(to: Date): string {
   return dayOf(new Date(to.getTime() - 1));
 }

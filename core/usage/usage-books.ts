@@ -151,6 +151,7 @@ export async function archivedCall(
 const FIRST = new Date(0);
 const LAST = new Date(Date.UTC(2200, 0));
 
+/** Returns the last instant of a period that ends before `end`. */
 function lastOf(end: Date): Date {
   return new Date(end.getTime() - 1);
 }

@@ -7,6 +7,7 @@ import { pageStatement } from "./usage-page-statement.ts";
 
 type Queries = Pick<Database, "query">;
 
+/** Returns the calls of an account that pass the filter and are older than the cursor, newest first. */
 export async function callPage(
   database: Queries,
   { accountId, filter, limit, before }: UsagePage,
@@ -40,6 +41,7 @@ export async function failedStatuses(database: Queries): Promise<number[]> {
   return rows.map((row) => row.status);
 }
 
+/** Returns a committed call of an account; undefined if there is none. */
 export async function callOf(
   database: Queries,
   accountId: string,

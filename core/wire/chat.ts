@@ -27,8 +27,10 @@ const ERROR = Buffer.from('"error"');
 /** The maximum number of choices that providers accept. */
 const CHOICES_MAX = 128;
 
+/** Maximum length of `data: [DONE]`, with any line ends. */
 const DONE_BYTES_MAX = 32;
 
+/** The finish reason of a reply that a filter refuses. */
 const REFUSED = "content_filter";
 
 /** The Chat Completions protocol: `POST /v1/chat/completions`. */

@@ -19,6 +19,7 @@ export interface Refusal {
   readonly headers: readonly string[];
 }
 
+/** `error.type` of the reply. */
 export type RefusalType =
   | "invalid_request_error"
   | "authentication_error"

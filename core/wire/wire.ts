@@ -89,11 +89,13 @@ export interface Wire {
   /** Returns true if a stream is complete when its body ends cleanly after this event, without a terminal event. */
   mayEndAt(event: ServerEvent): boolean;
 
+  /** Returns the stage to which one event brings a stream. */
   stage(event: ServerEvent): Stage;
 
   /** Returns true for an event that delivers nothing yet: the start of a text whose content follows. */
   isEmptyStart(event: ServerEvent): boolean;
 
+  /** Returns how the whole body of a successful reply is charged. */
   judge(body: JsonObject): ReplyWorth;
 
   readReply(reply: JsonObject, usage: Usage): void;
@@ -107,6 +109,7 @@ export interface Wire {
    */
   countDelta(event: ServerEvent, delivered: Delivered): void;
 
+  /** Adds the text that a whole reply delivers. */
   countReply(reply: JsonObject, delivered: Delivered): void;
 }
 

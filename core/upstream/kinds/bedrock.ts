@@ -175,6 +175,7 @@ const EVENT_STREAM_TYPE = "application/vnd.amazon.eventstream";
 /** Two lengths and their checksum. */
 const PRELUDE_BYTES = 12;
 const CHECKSUM_BYTES = 4;
+/** The largest that AWS sends. */
 const FRAME_BYTES_MAX = 25_165_824;
 
 /** Bytes of header values by their type; the others state their length. A true and a false have none. */

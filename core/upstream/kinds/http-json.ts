@@ -64,6 +64,7 @@ type BaseAddresses = v.InferOutput<typeof baseAddresses>;
 
 interface BaseAddress {
   readonly origin: string;
+  /** The path, without a trailing slash. */
   readonly prefix: string;
 }
 
