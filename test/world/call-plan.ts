@@ -8,6 +8,8 @@ export interface CallPlan {
   readonly keyId: string;
   /** Purses beside the wallet that it counts against. */
   readonly purses: readonly Purse[];
+  /** Asks for a model that costs nothing. */
+  readonly isFree: boolean;
   readonly stream: boolean;
   readonly maxTokens: number;
   readonly providerStatus: number;
@@ -33,7 +35,7 @@ const READING_MS_MAX = 60_000;
 export function planCall(
   random: Random,
   number: string,
-  account: Pick<CallPlan, "accountId" | "keyId" | "purses">,
+  account: Pick<CallPlan, "accountId" | "keyId" | "purses" | "isFree">,
   trouble: number,
 ): CallPlan {
   const stream = random.chance(0.7);

@@ -25,7 +25,7 @@ import settle from "../../plugins/settle/index.ts";
 import type { SimulatedClient } from "./client.ts";
 import { knownCaller, SimulatedKeys } from "./keys.ts";
 import type { LedgerServer } from "./ledger-server.ts";
-import { MODEL } from "./model.ts";
+import { modelIdOf } from "./model.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { SimulatedProvider } from "./provider.ts";
 import { SimulatedUpstreams } from "./upstreams.ts";
@@ -250,7 +250,7 @@ const FACTORS = {
 
 function bodyOf({ plan }: SimulatedClient) {
   return {
-    model: MODEL.id,
+    model: modelIdOf(plan),
     user: plan.number,
     messages: [{ role: "user", content: PROMPT }],
     stream: plan.stream,

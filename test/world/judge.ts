@@ -3,7 +3,7 @@ import type { SimulatedClient } from "./client.ts";
 import type { SimulatedGateway } from "./gateway.ts";
 import type { Host } from "./host.ts";
 import { Leases } from "./leases.ts";
-import { TOKEN_MICRO_VND } from "./model.ts";
+import { tokenMicroVnd } from "./model.ts";
 import { PostsInHand } from "./posts-in-hand.ts";
 import type { SimulatedProcess } from "./process.ts";
 import { Revocations } from "./revocations.ts";
@@ -193,14 +193,15 @@ export class Judge {
     }
     const tokens = this.world.servedTokens(plan);
     if (client.end === "whole" && plan.reportsUsage) {
-      const due = (plan.inputTokens + tokens) * TOKEN_MICRO_VND;
+      const due = (plan.inputTokens + tokens) * tokenMicroVnd(plan);
       if (costMicroVnd !== due) return `${name} cost ${costMicroVnd}, and is charged ${due}`;
     }
     const isFree = outcome === "refused" || this.mustTakeBack(gateway);
     if (client.end === "refused" && isFree && costMicroVnd > 0) {
       return `${name} was refused, and is charged ${costMicroVnd}`;
     }
-    const most = (INPUT_TOKENS_MAX + Math.ceil(tokens * ESTIMATE_SHARE_MAX)) * TOKEN_MICRO_VND;
+    const mostTokens = INPUT_TOKENS_MAX + Math.ceil(tokens * ESTIMATE_SHARE_MAX);
+    const most = mostTokens * tokenMicroVnd(plan);
     if (costMicroVnd > most) return `${name} is charged ${costMicroVnd}, more than ${most}`;
     return this.freeOutput(entry, client, name);
   }
@@ -225,7 +226,7 @@ export class Judge {
     // An estimate may be above the maximum of tokens that the call asked for, which its hold covers.
     const isEstimated = !plan.reportsUsage || Number.isFinite(plan.breaksAfterTokens);
     const above = isEstimated ? Math.ceil(plan.outputTokens * (ESTIMATE_SHARE_MAX - 1)) : 0;
-    if (writtenOffMicroVnd <= (chunk + above) * TOKEN_MICRO_VND) return undefined;
+    if (writtenOffMicroVnd <= (chunk + above) * tokenMicroVnd(plan)) return undefined;
     return `${name}: ${writtenOffMicroVnd} µđ are written off`;
   }
 

@@ -4,7 +4,7 @@ import type { AwaitableVerdict, Plugin } from "../../core/plugin/plugin.ts";
 import { unchangedRequest } from "../../core/plugin/upstream-request.ts";
 import { refuse } from "../../core/wire/refusal.ts";
 import type { LedgerServer } from "./ledger-server.ts";
-import { MODEL } from "./model.ts";
+import { modelNamed } from "./model.ts";
 import type { SimulatedProcess } from "./process.ts";
 
 /**
@@ -89,7 +89,7 @@ export function knownCaller(keys: SimulatedKeys | undefined): Plugin {
       return keys?.verdict(id);
     },
     request(call) {
-      call.model = MODEL;
+      call.model = modelNamed(call.body.read("model"));
       call.upstream = unchangedRequest(call);
       return undefined;
     },

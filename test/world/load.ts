@@ -8,6 +8,9 @@ import { TOKEN_MICRO_VND } from "./model.ts";
 import { operate, TRIES_MAX } from "./operation.ts";
 import type { World } from "./world.ts";
 
+/** Counted, so that which calls are free takes no random number, and seeds stay what they were but for those. */
+const FREE_CALL_EVERY = 13;
+
 /** The load: clients make calls, operators move money. */
 export class Load {
   private calls = 0;
@@ -36,8 +39,9 @@ export class Load {
     const listening = world.gateways.filter((gateway) => gateway.listening);
     if (listening.length === 0) return;
     const accountId = random.pick(world.accounts);
-    const account = { accountId, ...world.accountLoad.next(accountId) };
     this.calls += 1;
+    const isFree = this.calls % FREE_CALL_EVERY === 0;
+    const account = { accountId, isFree, ...world.accountLoad.next(accountId) };
     const call = planCall(random, `c${this.calls}`, account, world.plan.trouble);
     this.send(call, random.pick(listening));
   }

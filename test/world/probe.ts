@@ -115,6 +115,7 @@ export class Probe {
       accountId,
       keyId,
       purses: [],
+      isFree: false,
       stream: this.sent % 2 === 0,
       maxTokens: 20,
       providerStatus: 200,

@@ -242,6 +242,13 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { purseChange: 700, kill: 2_000 },
   },
+  "a dead gateway's hold of nothing is never given back": {
+    file: `${LUA}epoch.lua`,
+    find: "call('HINCRBY', key('w'), account .. ':h', 0 - amount)",
+    replace: "call('HINCRBY', key('w'), account .. ':h', '-' .. string.format('%.0f', amount))",
+    store: "redis",
+    faults: { kill: 2_000 },
+  },
   "a post is charged to a purse that is not loaded": {
     file: `${LUA}post.lua`,
     find: "if not hold and cost > 0 and purses ~= '' then",
