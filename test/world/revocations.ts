@@ -8,6 +8,8 @@ const READ_AGAIN_MS = 10_000;
 interface Revocation {
   readonly atMs: number;
   readonly process: SimulatedProcess;
+  /** True if its gateway was stopped when Redis lost the revocation, and could not tell it again. */
+  wasStopped: boolean;
 }
 
 /** Checks that no gateway sells to a key after its revocation resolved. */
@@ -19,12 +21,15 @@ export class Revocations {
 
   add(keyId: string, process: SimulatedProcess): void {
     if (!this.first.has(keyId))
-      this.first.set(keyId, { atMs: this.world.scheduler.nowMs, process });
+      this.first.set(keyId, { atMs: this.world.scheduler.nowMs, process, wasStopped: false });
   }
 
   /** Records that Redis lost data. */
   lostByRedis(): void {
     this.redisLostMs = this.world.scheduler.nowMs;
+    for (const revocation of this.first.values()) {
+      if (revocation.process.frozen) revocation.wasStopped = true;
+    }
   }
 
   /** Forgets the revocations that a restored backup lacks. The operator revokes such a key again. */
@@ -39,8 +44,9 @@ export class Revocations {
     const { ledger, plan: world } = this.world;
     // The operator's loss: a backup without the revocation was restored.
     if (!ledger.books.revokedKeys.has(plan.keyId)) return undefined;
-    // README, limits of the guarantees: Redis loses its data, and the gateway that revoked the key is gone.
-    const isLost = this.redisLostMs > revocation.atMs && !revocation.process.alive;
+    // README, limits of the guarantees: Redis loses its data, and the gateway that revoked the key is gone or stopped.
+    const isGone = !revocation.process.alive || revocation.wasStopped;
+    const isLost = this.redisLostMs > revocation.atMs && isGone;
     if (isLost && startedMs < world.loadMs + READ_AGAIN_MS) return undefined;
     return `${name} was sold to ${plan.keyId}, which was revoked ${startedMs - revocation.atMs} ms before`;
   }
