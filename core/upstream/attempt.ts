@@ -30,7 +30,8 @@ const PLAIN = ["accept-encoding", "identity"];
  */
 export class Attempt implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined = undefined;
-  private left = false;
+  /** True after `leave` or `abort`: later events of the attempt are dropped. Set here alone. */
+  isLeft = false;
   private paused = false;
   /** Set if the upstream sent a compressed body although it was not asked to. */
   private decompressor: Decompressor | undefined = undefined;
@@ -71,11 +72,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.onResponseError(undefined, error);
   }
 
-  /** True after `leave` or `abort`: later events of the attempt are dropped. */
-  get isLeft(): boolean {
-    return this.left;
-  }
-
   /** Stops reading. TCP then slows the upstream down. */
   pause(): void {
     this.paused = true;
@@ -99,14 +95,14 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   /** Ignores the rest of the reply and closes its connection, unless the reply is over. */
   abort(): void {
-    this.left = true;
+    this.isLeft = true;
     this.decompressor?.stop();
     this.controller?.abort(new Error("the gateway has left this reply"));
   }
 
   /** Ignores the rest of the reply but reads it to its end, so that its connection can be used again. */
   leave(): void {
-    this.left = true;
+    this.isLeft = true;
     this.decompressor?.stop();
     const isWaiting = this.paused || this.busy;
     this.busy = false;
@@ -115,7 +111,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    if (this.left) this.abort();
+    if (this.isLeft) this.abort();
     else this.listener.sent();
   }
 
@@ -125,25 +121,20 @@ export class Attempt implements Dispatcher.DispatchHandler {
     headers: Headers,
   ): void {
     // A 1xx status comes before the final one.
-    if (this.left || status < 200) return;
+    if (this.isLeft || status < 200) return;
     const encoding = headers["content-encoding"];
-    this.decompressor = Decompressor.of(typeof encoding === "string" ? encoding : undefined, {
-      received: (chunk) => this.receive(chunk),
-      completed: () => this.complete(),
-      failed: (error) => this.report(error),
-      flow: (isOn) => this.setBusy(!isOn),
-    });
+    this.decompressor = Decompressor.of(typeof encoding === "string" ? encoding : undefined, this);
     try {
       this.listener.replied(status, headers);
     } catch (error) {
       this.listener.bug(error);
     }
-    if (!this.left && isTurnFull()) this.rest(true);
+    if (!this.isLeft && isTurnFull()) this.rest(true);
     this.pauseIfNeeded(controller);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.left) return;
+    if (this.isLeft) return;
     this.bytes += chunk.length;
     countRead(chunk.length);
     if (this.bytes >= REPLY_BYTES_A_TURN) this.rest();
@@ -163,8 +154,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
     rest(this.readOn, isAtHead);
   }
 
-  private receive(chunk: Buffer): void {
-    if (this.left) return;
+  /** @internal */
+  receive(chunk: Buffer): void {
+    if (this.isLeft) return;
     try {
       this.listener.received(chunk);
     } catch (error) {
@@ -172,19 +164,21 @@ export class Attempt implements Dispatcher.DispatchHandler {
     }
   }
 
-  private setBusy(busy: boolean): void {
+  /** @internal Sets whether less of the body must come: true until what came is decompressed. */
+  setBusy(busy: boolean): void {
     this.busy = busy;
     if (!busy) this.resumeIfFree();
   }
 
   onResponseEnd(): void {
-    if (this.left) return;
+    if (this.isLeft) return;
     if (this.decompressor) this.decompressor.end();
     else atEndOfTurn("reply", () => this.complete());
   }
 
-  private complete(): void {
-    if (this.left) return;
+  /** @internal */
+  complete(): void {
+    if (this.isLeft) return;
     try {
       this.listener.completed();
     } catch (error) {
@@ -195,13 +189,14 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    if (this.left) return;
+    if (this.isLeft) return;
     if (this.decompressor) this.decompressor.cut(error);
     else this.report(error);
   }
 
-  private report(error: Error): void {
-    if (this.left) return;
+  /** @internal */
+  report(error: Error): void {
+    if (this.isLeft) return;
     try {
       this.listener.failed(error);
     } catch (thrown) {
@@ -210,14 +205,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
     // The body may go on although it cannot be read, or its connection may stay paused.
     if (this.decompressor) this.abort();
   }
-}
-
-interface DecompressorListener {
-  received(chunk: Buffer): void;
-  completed(): void;
-  failed(error: Error): void;
-  /** Sets whether more of the body may come: false until what came is decompressed. */
-  flow(isOn: boolean): void;
 }
 
 /** The encodings that are read, though every request asks for none. */
@@ -243,13 +230,13 @@ class Decompressor {
 
   private constructor(
     private readonly create: CreateDecoder,
-    private readonly listener: DecompressorListener,
+    private readonly attempt: Attempt,
   ) {}
 
   /** Returns undefined if the body is not compressed, or has an encoding that is not read. */
-  static of(stated: string | undefined, listener: DecompressorListener): Decompressor | undefined {
+  static of(stated: string | undefined, attempt: Attempt): Decompressor | undefined {
     const create = DECODERS.get(stated?.trim().toLowerCase() ?? "");
-    return create && new Decompressor(create, listener);
+    return create && new Decompressor(create, attempt);
   }
 
   push(chunk: Buffer): void {
@@ -257,13 +244,13 @@ class Decompressor {
     this.decoder ??= this.start();
     // The chunk belongs to the parser, and is reused once this returns.
     const isReady = this.decoder.write(Buffer.from(chunk));
-    if (!isReady) this.listener.flow(false);
+    if (!isReady) this.attempt.setBusy(true);
   }
 
   end(): void {
     if (this.over) return;
     if (this.decoder) this.decoder.end();
-    else this.finish(() => this.listener.completed());
+    else this.finish(() => this.attempt.complete());
   }
 
   /**
@@ -274,7 +261,7 @@ class Decompressor {
     if (this.over) return;
     this.reason = error;
     if (this.decoder) this.decoder.end();
-    else this.finish(() => this.listener.failed(error));
+    else this.finish(() => this.attempt.report(error));
   }
 
   pause(): void {
@@ -293,11 +280,11 @@ class Decompressor {
   private start(): Decoder {
     const decoder = this.create();
     decoder.on("data", (chunk: Buffer) => {
-      if (!this.over) this.listener.received(chunk);
+      if (!this.over) this.attempt.receive(chunk);
     });
-    decoder.on("drain", () => this.listener.flow(true));
-    decoder.on("end", () => this.finish(() => this.listener.completed()));
-    decoder.on("error", (error) => this.finish(() => this.listener.failed(this.reason ?? error)));
+    decoder.on("drain", () => this.attempt.setBusy(false));
+    decoder.on("end", () => this.finish(() => this.attempt.complete()));
+    decoder.on("error", (error) => this.finish(() => this.attempt.report(this.reason ?? error)));
     return decoder;
   }
 

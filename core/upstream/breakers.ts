@@ -86,9 +86,9 @@ export class Breakers {
 
   fail(model: string, { cause, reason }: FailureCause): void {
     if (this.retries > 0) this.retries -= 1;
-    const breaker = OF_ALL_MODELS.has(cause) ? this.ofAll : this.of(model);
-    this.forgetOther(breaker, model);
-    breaker.fail(reason, cause);
+    // A failure of one breaker is no result for the other.
+    this.forget(model);
+    (OF_ALL_MODELS.has(cause) ? this.ofAll : this.of(model)).fail(reason, cause);
   }
 
   /** Records a failure that says nothing about the upstream's health, such as a refusal of the gateway's key. */
@@ -101,12 +101,6 @@ export class Breakers {
   *[Symbol.iterator](): Iterator<ModelBreaker> {
     yield { model: "", breaker: this.ofAll };
     for (const [model, breaker] of this.byModel) yield { model, breaker };
-  }
-
-  /** A failure of one breaker is no result for the other. */
-  private forgetOther(failed: Breaker, model: string): void {
-    if (failed === this.ofAll) this.byModel.get(model)?.forget();
-    else this.ofAll.forget();
   }
 
   /** The models come from the catalogue, so there are few. */

@@ -30,11 +30,15 @@ export function refusedOutcome(
       return brokenBy(
         refuse.rateLimited(LIMITED, { code: "rate_limit_exceeded", headers: retryAfter }),
       );
-    case "upstream":
-      return (
-        overloaded(means, call, retryAfter) ??
-        broken(`The upstream provider failed with HTTP ${means}. Nothing was charged.`)
-      );
+    case "upstream": {
+      if (means !== 503 && means !== 529) {
+        return broken(`The upstream provider failed with HTTP ${means}. Nothing was charged.`);
+      }
+      // Each protocol has its own status for an overloaded provider, and agents wait longer then than after a failure.
+      const own = call.endpoint.protocol === "messages" ? 529 : 503;
+      const details = { code: "overloaded", headers: retryAfter };
+      return brokenBy(refuse.as(own, "overloaded_error", OVERLOADED, details));
+    }
     default:
       return broken("The upstream provider cannot be used at the moment. Nothing was charged.");
   }
@@ -43,21 +47,8 @@ export function refusedOutcome(
 const LIMITED =
   "The model's provider takes no more calls at the moment: try again later. Nothing was charged.";
 
-/**
- * Returns the refusal for a provider that is overloaded; undefined for another status. Each protocol has its own status
- * for it, and agents wait longer then than after a failure.
- */
-function overloaded(
-  status: number,
-  { endpoint }: Pick<Call, "endpoint">,
-  headers: readonly string[],
-): Outcome | undefined {
-  if (status !== 503 && status !== 529) return undefined;
-  const message =
-    "The model's upstream provider is overloaded: try again later. Nothing was charged.";
-  const own = endpoint.protocol === "messages" ? 529 : 503;
-  return brokenBy(refuse.as(own, "overloaded_error", message, { code: "overloaded", headers }));
-}
+const OVERLOADED =
+  "The model's upstream provider is overloaded: try again later. Nothing was charged.";
 
 /** Returns the outcome for an upstream that is unreachable, or that failed after it got the request. */
 export function broken(message: string): ReturnType<typeof brokenBy> {

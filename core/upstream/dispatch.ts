@@ -69,17 +69,11 @@ export class Dispatch {
   }
 
   /**
-   * Returns true if another attempt can be made. Builds its request now, so that the exchange drops a reply only for a
-   * request that exists.
+   * Returns true if another attempt can be made; with `canWait`, by a key and a route that are not known to fail. Builds its
+   * request now, so that the exchange drops a reply only for a request that exists.
    */
-  prepare(): boolean {
-    this.prepared ??= this.prepareNext();
-    return this.prepared !== undefined;
-  }
-
-  /** Returns true if another attempt can be made with a key and a route that are not known to fail. */
-  prepareBetter(): boolean {
-    this.prepared ??= this.prepareNext(true);
+  prepare(canWait = false): boolean {
+    this.prepared ??= this.prepareNext(canWait);
     return this.prepared !== undefined;
   }
 
@@ -213,16 +207,8 @@ export class Dispatch {
     const { way, call } = this;
     if (!way) return;
     if (lost) this.lost += 1;
-    const { upstream, route, key } = way;
-    const attempt = {
-      upstream: upstream.name,
-      model: route.model,
-      key: key.last4,
-      cause,
-      reason,
-      lost,
-    };
-    call.failedAttempts = [...call.failedAttempts, attempt];
+    const tried = { upstream: way.upstream.name, model: way.route.model, key: way.key.last4 };
+    call.failedAttempts = [...call.failedAttempts, { ...tried, cause, reason, lost }];
   }
 
   /**
@@ -244,7 +230,7 @@ export class Dispatch {
     return this.prepared !== undefined;
   }
 
-  private prepareNext(canWait = false): Prepared | undefined {
+  private prepareNext(canWait: boolean): Prepared | undefined {
     const request = this.call.upstream;
     if (!request) return undefined;
     for (;;) {

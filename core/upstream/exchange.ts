@@ -219,14 +219,10 @@ export class Exchange implements AttemptListener, Flow {
       const says = messageIn(masked(text, this.hidden)) || undefined;
       return this.cut(this.outcomeOf({ ...error, says }));
     }
-    if (worth === "none") {
-      return this.fail(
-        text.trim() === "" ? failures.empty : failures.unreadable("no reply"),
-        broken(NO_REPLY),
-      );
-    }
-    if (this.client.isStreamOpen)
-      return this.fail(failures.unreadable("no stream"), broken(NO_REPLY));
+    const isEmpty = text.trim() === "";
+    const fault = worth === "none" ? "no reply" : this.client.isStreamOpen && "no stream";
+    if (fault)
+      return this.fail(isEmpty ? failures.empty : failures.unreadable(fault), broken(NO_REPLY));
     this.begin();
     this.call.replyBody = reply;
     for (const part of this.whole.take()) this.sink.data(part);
@@ -335,7 +331,7 @@ export class Exchange implements AttemptListener, Flow {
     this.sink.head(this.status, this.passed);
   }
 
-  /** A plugin threw while it handled the reply, so what it passed on cannot be trusted. */
+  /** Stops, and ends the call as a bug: a plugin threw while it handled the reply, so what it passed on cannot be trusted. */
   bug(error: unknown): void {
     this.over = true;
     this.dispatch.end();
@@ -363,6 +359,7 @@ export class Exchange implements AttemptListener, Flow {
     this.setReading();
   }
 
+  /** Pauses the upstream while the client reads too slowly, beside the pauses of plugins. */
   clientWaits(waits: boolean): void {
     this.pausedForClient = waits;
     this.setReading();
@@ -397,12 +394,12 @@ export class Exchange implements AttemptListener, Flow {
   /** Leaves an upstream that has brought no content in time, if another can serve the call. Else it may go on. */
   private leftIfSlow(nowMs: number): boolean {
     const limitMs = this.dispatch.patienceMs;
-    if (nowMs - this.sentAtMs < limitMs || !this.dispatch.prepareBetter()) return false;
+    if (nowMs - this.sentAtMs < limitMs || !this.dispatch.prepare(true)) return false;
     this.dispatch.failed(failures.silent(limitMs), true);
     return this.tryNext();
   }
 
-  /** Ends a call that has taken too long. An upstream that has brought nothing by then was silent. */
+  /** Ends a call that has taken longer than `limitMs`. An upstream that has brought nothing by then was silent. */
   overdue(outcome: Outcome, limitMs: number): void {
     if (!this.over && !this.begun) this.dispatch.failed(failures.silent(limitMs), true);
     this.cut(outcome);
@@ -493,7 +490,8 @@ export class Exchange implements AttemptListener, Flow {
  * have a limit: a reply that is not streamed is silent until it is whole, so the deadline of the call bounds it.
  */
 class Silence {
-  private heardMs = 0;
+  /** When the upstream last sent something, on the monotonic clock. */
+  heardAtMs = 0;
   private reads = true;
 
   constructor(
@@ -503,8 +501,8 @@ class Silence {
 
   /** Begins again. Returns the time, on the monotonic clock. */
   begin(): number {
-    this.heardMs = this.clock.monotonic();
-    return this.heardMs;
+    this.heardAtMs = this.clock.monotonic();
+    return this.heardAtMs;
   }
 
   pause(): void {
@@ -516,18 +514,13 @@ class Silence {
     this.begin();
   }
 
-  /** When the upstream last sent something, on the monotonic clock. */
-  get heardAtMs(): number {
-    return this.heardMs;
-  }
-
   get ms(): number {
-    return this.clock.monotonic() - this.heardMs;
+    return this.clock.monotonic() - this.heardAtMs;
   }
 
   /** Returns the limit in milliseconds if the silence has reached it. */
   reached(nowMs: number, hasFirstByte: boolean): number | undefined {
     const limitMs = hasFirstByte ? this.limits.idleMs : this.limits.firstByteMs;
-    return this.reads && nowMs - this.heardMs >= limitMs ? limitMs : undefined;
+    return this.reads && nowMs - this.heardAtMs >= limitMs ? limitMs : undefined;
   }
 }

@@ -4,39 +4,25 @@ import type { Refused } from "./fault.ts";
 /** The cause of failures of the gateway or of its config. They say nothing of the upstream. */
 const OWN = "gateway";
 
-/** By the error codes of Node and undici. Few, because a metric has one time series for each. */
-const CAUSES: Readonly<Record<string, string>> = {
-  ENOTFOUND: "dns",
-  EAI_AGAIN: "dns",
-  ECONNREFUSED: "connect",
-  EHOSTUNREACH: "connect",
-  ENETUNREACH: "connect",
-  ETIMEDOUT: "connect",
-  UND_ERR_CONNECT_TIMEOUT: "connect",
-  ECONNRESET: "connection",
-  EPIPE: "connection",
-  UND_ERR_SOCKET: "connection",
-  UND_ERR_HEADERS_TIMEOUT: "silent",
-  UND_ERR_BODY_TIMEOUT: "silent",
-  UND_ERR_HEADERS_OVERFLOW: "unreadable",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "unreadable",
+/**
+ * By the error codes of Node and undici; any other code is of the connection. Few, because a metric has one time series for
+ * each.
+ */
+const CAUSES: readonly (readonly [cause: string, codes: RegExp])[] = [
+  ["dns", /^(?:ENOTFOUND|EAI_AGAIN)$/],
+  ["connect", /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/],
+  // The proxy between here and the upstream.
+  ["connect", /^the proxy /],
+  ["silent", /^UND_ERR_(?:HEADERS|BODY)_TIMEOUT$/],
+  ["unreadable", /^UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH)$/],
+  // Codes of the HTTP parser, and of a body that cannot be decompressed.
+  ["unreadable", /^(?:HPE_|Z_|ERR__ERROR_)/],
+  ["tls", /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_)/],
   // Requests that undici refuses to send, and pools that a reload has closed.
-  UND_ERR_INVALID_ARG: OWN,
-  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: OWN,
-  UND_ERR_CLOSED: OWN,
-  UND_ERR_DESTROYED: OWN,
+  [OWN, /^UND_ERR_(?:INVALID_ARG|REQ_CONTENT_LENGTH_MISMATCH|CLOSED|DESTROYED)$/],
   // Errors of this process: no file descriptor, port or memory is left.
-  EMFILE: OWN,
-  ENFILE: OWN,
-  ENOBUFS: OWN,
-  ENOMEM: OWN,
-  EADDRNOTAVAIL: OWN,
-};
-const TLS = /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_)/;
-/** The proxy between here and the upstream. */
-const PROXY = /^the proxy /;
-/** Codes of the HTTP parser, and of a body that cannot be decompressed. */
-const UNREADABLE = /^(?:HPE_|Z_|ERR__ERROR_)/;
+  [OWN, /^(?:EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL)$/],
+];
 
 /** Why an attempt failed: a cause for metrics, and the reason for operators. No content of a call. */
 export type FailureCause = Pick<FailedAttempt, "cause" | "reason">;
@@ -60,21 +46,14 @@ export const failures = {
     const code = "code" in error ? error.code : undefined;
     if (error instanceof NotAuthorised) return { cause: "credentials", reason: error.code };
     if (typeof code !== "string") return { cause: "connection", reason: "the connection failed" };
-    return { cause: causeOf(code), reason: code };
+    const cause = CAUSES.find(([, codes]) => codes.test(code))?.[0] ?? "connection";
+    return { cause, reason: code };
   },
 } as const;
 
 /** Returns true if the upstream had no part in the failure, so its breaker must not count it. */
 export function isOwnFailure({ cause }: FailureCause): boolean {
   return cause === OWN;
-}
-
-function causeOf(code: string): string {
-  const known = CAUSES[code];
-  if (known !== undefined) return known;
-  if (TLS.test(code)) return "tls";
-  if (PROXY.test(code)) return "connect";
-  return UNREADABLE.test(code) ? "unreadable" : "connection";
 }
 
 /** Fails an attempt before anything is sent. The upstream's breaker shows its `code`. */

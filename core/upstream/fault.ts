@@ -73,29 +73,24 @@ export function refusedInBody(text: string): Refused | undefined {
   return errorIn(text).isStated ? refusedBy(200, text) : undefined;
 }
 
+const FAULTS: Readonly<Record<number, Fault>> = {
+  401: "key",
+  402: "account",
+  403: "access",
+  // The gateway chose the address and the model's name.
+  404: "model",
+  405: "model",
+  410: "model",
+  // The provider has waited too long, or its model has failed (Bedrock).
+  408: "upstream",
+  424: "upstream",
+  429: "limit",
+};
+
 /** Returns whose trouble a status is if no row says more. */
 function faultOf(status: number): Fault {
-  switch (status) {
-    case 401:
-      return "key";
-    case 402:
-      return "account";
-    case 403:
-      return "access";
-    case 404:
-    case 405:
-    case 410:
-      // The gateway chose the address and the model's name.
-      return "model";
-    case 408:
-    case 424:
-      // The provider has waited too long, or its model has failed (Bedrock).
-      return "upstream";
-    case 429:
-      return "limit";
-  }
   // Providers do not redirect: another server replied at this address.
-  return status >= 500 || status < 400 ? "upstream" : "caller";
+  return FAULTS[status] ?? (status >= 500 || status < 400 ? "upstream" : "caller");
 }
 
 interface StatedError {
@@ -124,9 +119,10 @@ function errorIn(text: string | undefined): StatedError {
   const base = objectOf(root["base_resp"]) ?? {};
   const isFailed =
     root["type"] === "error" || typeof (root["message"] ?? root["detail"]) === "string";
+  const rootType = root["type"] === "error" ? undefined : root["type"];
   return {
     isStated: stated != null || isFailed || (base["status_code"] ?? 0) !== 0,
-    types: names(error["type"], error["status"], root["__type"], rootType(root)),
+    types: names(error["type"], error["status"], root["__type"], rootType),
     codes: names(error["code"], root["code"], ...reasonsIn(error), base["status_code"]),
     message: messageOf(stated, error, root, base),
     retryAfterMs: retryDelayIn(error),
@@ -142,10 +138,6 @@ function retryDelayIn({ details }: JsonObject): number | undefined {
     if (seconds !== undefined) return Math.ceil(Number(seconds) * 1_000);
   }
   return undefined;
-}
-
-function rootType({ type }: JsonObject): unknown {
-  return type === "error" ? undefined : type;
 }
 
 /** Google names the reason of an error in its details. */

@@ -54,11 +54,8 @@ export class HttpImageFetcher implements ImageFetcher {
     // Loads all of undici only when an image is fetched: calls need only its connections.
     const { Client } = await import("undici");
     const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
-    const connect = upstreamConnector({
-      connectMs: CONNECT_MS,
-      lookup: lookupOf(addresses),
-      proxyFor: () => undefined,
-    });
+    const lookup = lookupOf(addresses);
+    const connect = upstreamConnector({ connectMs: CONNECT_MS, lookup, proxyFor: () => undefined });
     const client = new Client(url.origin, { connect, ...timeouts });
     try {
       const path = url.pathname + url.search;

@@ -1,4 +1,5 @@
-import { type LookupAddress, lookup } from "node:dns";
+import type { LookupAddress } from "node:dns";
+import { lookup } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 import type { Clock } from "../process/clock.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
@@ -26,7 +27,7 @@ export class KnownAddresses {
 
   constructor(
     private readonly clock: Pick<Clock, "monotonic">,
-    private readonly find: Find = systemLookup,
+    private readonly find: Find = (name, options) => lookup(name, { ...options, all: true }),
   ) {}
 
   /** Works as `dns.lookup`. */
@@ -62,13 +63,4 @@ export class KnownAddresses {
     this.running.set(name, found);
     return found;
   }
-}
-
-function systemLookup(name: string, options: Options): Promise<readonly LookupAddress[]> {
-  return new Promise((resolve, reject) => {
-    lookup(name, { ...options, all: true }, (error, addresses) => {
-      if (error) reject(error);
-      else resolve(addresses);
-    });
-  });
 }

@@ -42,6 +42,22 @@ function known(row: string, fault: Fault, source: string, signs: Signs): KnownRe
 
 const FILTERED = "The model's provider refuses this request because of its usage guidelines.";
 
+/** Reports and pages that several rows quote, or whose names are long. */
+const ANTHROPIC = "platform.claude.com/docs/en/api/errors";
+const SPEND_LIMIT = "developersdigest.tech/errors: 400 invalid_request_error (spend limit reached)";
+const OPENAI = "platform.openai.com/docs/guides/error-codes";
+const ACODE = "github.com/bajrangCoder/acode-plugin-chatgpt/issues/19";
+const REQUEST_LIMIT =
+  "community.openai.com: Request too large for gpt-4o in organization … on tokens per min (TPM)";
+const GOOGLE = "ai.google.dev/gemini-api/docs/troubleshooting";
+const ALIBABA_START = "help.aliyun.com/en/model-studio/error-code-start";
+const ALIBABA = "help.aliyun.com/en/model-studio/error-code";
+const BEDROCK_MODELS =
+  "github.com/strands-agents/harness-sdk/issues/38, github.com/aws-samples/amazon-bedrock-workshop/issues/386";
+const BEDROCK_API = "docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html";
+const BEDROCK_ERRORS =
+  "docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html";
+
 /**
  * Refusals whose status alone does not say whose trouble they are. They are few, and they differ, so each is matched
  * whichever provider an upstream is: resellers pass them on.
@@ -52,25 +68,18 @@ export const REFUSALS: readonly KnownRefusal[] = [
     type: "invalid_request_error",
     words: /^your credit balance is too low/i,
   }),
-  known(
-    "anthropic/spend limit",
-    "account",
-    "developersdigest.tech/errors: 400 invalid_request_error (spend limit reached)",
-    {
-      status: [400],
-      type: "invalid_request_error",
-      words: /^you have reached your specified (?:api|workspace api) usage limits/i,
-    },
-  ),
+  known("anthropic/spend limit", "account", SPEND_LIMIT, {
+    status: [400],
+    type: "invalid_request_error",
+    words: /^you have reached your specified (?:api|workspace api) usage limits/i,
+  }),
   known(
     "anthropic/organization disabled",
     "account",
     "github.com/anthropics/claude-code/issues/9384",
     { status: [400, 403], words: /^this organization has been disabled/i },
   ),
-  known("anthropic/billing", "account", "platform.claude.com/docs/en/api/errors", {
-    type: "billing_error",
-  }),
+  known("anthropic/billing", "account", ANTHROPIC, { type: "billing_error" }),
   known("anthropic/overloaded", "upstream", "docs.claude.com/en/api/errors", {
     type: "overloaded_error",
   }),
@@ -86,21 +95,12 @@ export const REFUSALS: readonly KnownRefusal[] = [
     "github.com/lifan0127/ai-research-assistant/issues/174",
     { code: "billing_not_active" },
   ),
-  known(
-    "openai/billing limit",
-    "account",
-    "github.com/bajrangCoder/acode-plugin-chatgpt/issues/19",
-    { code: "billing_hard_limit_reached" },
-  ),
-  known(
-    "openai/billing limit",
-    "account",
-    "github.com/bajrangCoder/acode-plugin-chatgpt/issues/19",
-    { status: [400, 429], words: /^billing hard limit has been reached/i },
-  ),
-  known("openai/account deactivated", "account", "platform.openai.com/docs/guides/error-codes", {
-    code: "account_deactivated",
+  known("openai/billing limit", "account", ACODE, { code: "billing_hard_limit_reached" }),
+  known("openai/billing limit", "account", ACODE, {
+    status: [400, 429],
+    words: /^billing hard limit has been reached/i,
   }),
+  known("openai/account deactivated", "account", OPENAI, { code: "account_deactivated" }),
   known("openai/region", "account", "github.com/home-assistant/core/issues/120072", {
     code: "unsupported_country_region_territory",
   }),
@@ -108,26 +108,15 @@ export const REFUSALS: readonly KnownRefusal[] = [
     status: [400, 403, 404],
     words: /^your organization must be verified/i,
   }),
-  known("openai/key", "key", "platform.openai.com/docs/guides/error-codes", {
-    code: "invalid_api_key",
+  known("openai/key", "key", OPENAI, { code: "invalid_api_key" }),
+  known("openai/model", "model", OPENAI, { code: "model_not_found" }),
+  known("openai/request beyond the limit", "caller", REQUEST_LIMIT, {
+    status: [429],
+    words: /^request too large for /i,
+    says: "The request is larger than the model's provider takes in one call at the moment: send less at a time.",
   }),
-  known("openai/model", "model", "platform.openai.com/docs/guides/error-codes", {
-    code: "model_not_found",
-  }),
-  known(
-    "openai/request beyond the limit",
-    "caller",
-    "community.openai.com: Request too large for gpt-4o in organization … on tokens per min (TPM)",
-    {
-      status: [429],
-      words: /^request too large for /i,
-      says: "The request is larger than the model's provider takes in one call at the moment: send less at a time.",
-    },
-  ),
-  known("google/key", "key", "ai.google.dev/gemini-api/docs/troubleshooting", {
-    code: "API_KEY_INVALID",
-  }),
-  known("google/key", "key", "ai.google.dev/gemini-api/docs/troubleshooting", {
+  known("google/key", "key", GOOGLE, { code: "API_KEY_INVALID" }),
+  known("google/key", "key", GOOGLE, {
     status: [400],
     words: /^api key (?:not valid|not found|expired)/i,
   }),
@@ -135,7 +124,7 @@ export const REFUSALS: readonly KnownRefusal[] = [
     status: [400],
     words: /^user location is not supported/i,
   }),
-  known("google/billing", "account", "ai.google.dev/gemini-api/docs/troubleshooting", {
+  known("google/billing", "account", GOOGLE, {
     status: [400, 403],
     type: "FAILED_PRECONDITION",
     words: /billing|free tier/i,
@@ -183,19 +172,11 @@ export const REFUSALS: readonly KnownRefusal[] = [
   known("alibaba/arrears", "account", "github.com/tencentmusic/supersonic/issues/1572", {
     code: "Arrearage",
   }),
-  known("alibaba/free quota", "account", "help.aliyun.com/en/model-studio/error-code", {
-    code: "AllocationQuota.FreeTierOnly",
-  }),
-  known("alibaba/key", "key", "help.aliyun.com/en/model-studio/error-code-start", {
-    code: "InvalidApiKey",
-  }),
-  known("alibaba/access", "access", "help.aliyun.com/en/model-studio/error-code", {
-    code: "Model.AccessDenied",
-  }),
-  known("alibaba/model", "model", "help.aliyun.com/en/model-studio/error-code-start", {
-    code: "ModelNotFound",
-  }),
-  known("alibaba/limit", "limit", "help.aliyun.com/en/model-studio/error-code-start", {
+  known("alibaba/free quota", "account", ALIBABA, { code: "AllocationQuota.FreeTierOnly" }),
+  known("alibaba/key", "key", ALIBABA_START, { code: "InvalidApiKey" }),
+  known("alibaba/access", "access", ALIBABA, { code: "Model.AccessDenied" }),
+  known("alibaba/model", "model", ALIBABA_START, { code: "ModelNotFound" }),
+  known("alibaba/limit", "limit", ALIBABA_START, {
     status: [400, 403, 429],
     code: "Throttling.RateQuota",
   }),
@@ -221,28 +202,16 @@ export const REFUSALS: readonly KnownRefusal[] = [
     status: [400, 403],
     words: /^access to anthropic models is not allowed from unsupported/i,
   }),
-  known(
-    "bedrock/model",
-    "model",
-    "github.com/strands-agents/harness-sdk/issues/38, github.com/aws-samples/amazon-bedrock-workshop/issues/386",
-    {
-      status: [400, 404],
-      words:
-        /^(?:the provided model identifier is invalid|invocation of model id |access denied\. this model is marked by provider as legacy|this model version has reached the end of its life)/i,
-    },
-  ),
-  known(
-    "bedrock/quota",
-    "limit",
-    "docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html",
-    { status: [400], words: /^(?:your request exceeds|you have exceeded) the service quota/i },
-  ),
-  known(
-    "bedrock/limit",
-    "limit",
-    "docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html",
-    { type: "ThrottlingException" },
-  ),
+  known("bedrock/model", "model", BEDROCK_MODELS, {
+    status: [400, 404],
+    words:
+      /^(?:the provided model identifier is invalid|invocation of model id |access denied\. this model is marked by provider as legacy|this model version has reached the end of its life)/i,
+  }),
+  known("bedrock/quota", "limit", BEDROCK_API, {
+    status: [400],
+    words: /^(?:your request exceeds|you have exceeded) the service quota/i,
+  }),
+  known("bedrock/limit", "limit", BEDROCK_ERRORS, { type: "ThrottlingException" }),
   // Statuses of 403 and 404 that are the caller's own.
   known("any/not found", "caller", "platform.openai.com/docs/api-reference/responses", {
     status: [400, 404],

@@ -1,9 +1,8 @@
 import { RequestBody } from "../body/request-body.ts";
 import type { Route } from "../catalogue/catalogue.ts";
-import { endpoints, type Protocol } from "../catalogue/endpoint.ts";
+import { endpointAt, type Protocol } from "../catalogue/endpoint.ts";
 import { maxTokensField } from "../catalogue/profile.ts";
 import type { Clock } from "../process/clock.ts";
-import type { JsonObject } from "../process/json.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { Usage } from "../wire/usage/usage.ts";
 import { wires } from "../wire/wires.ts";
@@ -35,18 +34,10 @@ export async function tryRoute(
   const protocol =
     wanted ?? (["messages", "chat", "responses"] as const).find((one) => upstream.speaks(one));
   if (!protocol) return { served: false, reason: "only models that write text can be tried" };
-  const { upstreamPath: path } = endpoints.find((one) => one.protocol === protocol) ?? {
-    upstreamPath: "",
-  };
-  const body = RequestBody.of(bodyFor(protocol, upstream, route));
-  const call = {
-    protocol,
-    path,
-    stream: false,
-    contentType: "application/json",
-    body,
-    headers: [],
-  };
+  const { upstreamPath: path } = endpointAt("", protocol);
+  const body = bodyFor(protocol, upstream, route);
+  const content = { contentType: "application/json", body };
+  const call = { protocol, path, stream: false, ...content, headers: [] };
   const request = upstream.adapter.request(call, route);
   if (!request) return { served: false, reason: "this kind of upstream cannot express the call" };
   const beganMs = clock.monotonic();
@@ -73,19 +64,13 @@ export async function tryRoute(
   return { ...result, ms };
 }
 
-function bodyFor(protocol: Protocol, upstream: HttpUpstream, route: Route): JsonObject {
-  const { model } = route;
+function bodyFor(protocol: Protocol, upstream: HttpUpstream, route: Route): RequestBody {
   const messages = [{ role: "user", content: PROMPT }];
-  switch (protocol) {
-    case "messages":
-      return { model, max_tokens: OUTPUT_TOKENS, messages };
-    case "responses":
-      return { model, max_output_tokens: OUTPUT_TOKENS, input: PROMPT, store: false };
-    default: {
-      const field = maxTokensField(upstream.config.profile, route.profile);
-      return { model, [field]: OUTPUT_TOKENS, messages };
-    }
-  }
+  const asked = protocol === "responses" ? { input: PROMPT, store: false } : { messages };
+  const body = RequestBody.of({ model: route.model, ...asked });
+  const chatField = maxTokensField(upstream.config.profile, route.profile);
+  wires[protocol].limitOutput(body, OUTPUT_TOKENS, chatField);
+  return body;
 }
 
 class TrialReply implements AttemptListener {

@@ -1,17 +1,9 @@
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Decoder } from "../plugin/upstream-kind.ts";
-import { type JsonObject, objectOf, parseJson } from "../process/json.ts";
+import { objectOf, parseJson } from "../process/json.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Headers } from "./attempt.ts";
 import { type Refused, refusedInBody } from "./fault.ts";
-
-/** The worth of a whole body, as the protocol judges it. */
-interface Judged {
-  /** Undefined if it is not a JSON object. */
-  readonly reply: JsonObject | undefined;
-  readonly text: string;
-  readonly worth: ReturnType<Wire["judge"]>;
-}
 
 /**
  * The body of an unstreamed reply or of a refusal, which is kept until it is whole: until then, another route can serve
@@ -27,10 +19,11 @@ export class WholeReply {
     this.bytes += part.length;
   }
 
-  judge(wire: Wire): Judged {
+  /** Returns the whole body and its worth, as the protocol judges it. `reply` is undefined if it is not a JSON object. */
+  judge(wire: Wire) {
     this.text = this.read();
     const reply = objectOf(parseJson(this.text));
-    return { reply, text: this.text, worth: reply ? wire.judge(reply) : "none" };
+    return { reply, text: this.text, worth: reply ? wire.judge(reply) : ("none" as const) };
   }
 
   read(): string {

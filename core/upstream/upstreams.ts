@@ -44,10 +44,8 @@ export class ConnectedUpstreams implements Upstreams {
       const { connections, connectionAgeMs: ageMs } = upstream;
       const agent = upstreamAgent({ connections, ageMs, silenceMs, connect });
       this.agents.push(agent);
-      this.byName.set(
-        name,
-        new HttpUpstream(name, upstream, agent, connectMs, clock, log, tryRoute),
-      );
+      const connected = new HttpUpstream(name, upstream, agent, connectMs, clock, log, tryRoute);
+      this.byName.set(name, connected);
     }
   }
 

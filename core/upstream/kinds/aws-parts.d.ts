@@ -21,7 +21,7 @@ declare module "@smithy/signature-v4" {
     constructor(options: {
       readonly service: string;
       readonly region: string;
-      readonly sha256: new (key?: string | ArrayBuffer | ArrayBufferView) => Hash;
+      readonly sha256: new (key?: string | NodeJS.ArrayBufferView) => Hash;
       readonly credentials: () => Promise<object>;
     });
 

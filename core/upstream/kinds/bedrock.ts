@@ -62,13 +62,11 @@ export const bedrock: UpstreamKind<typeof settings> = {
 };
 
 class Bedrock implements UpstreamAdapter {
-  private readonly settings: Settings;
   private readonly endpoint: URL;
   private signer: Promise<Signer> | undefined = undefined;
 
-  constructor(given: Settings) {
-    this.settings = given;
-    const { region, endpoint } = given;
+  constructor(private readonly settings: Settings) {
+    const { region, endpoint } = settings;
     const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
     this.endpoint = new URL(endpoint ?? `https://bedrock-runtime.${region}.${domain}`);
   }
@@ -150,8 +148,8 @@ async function signerOf({ region, credentials_profile: profile }: Settings): Pro
 class Sha256 {
   private readonly hash: { update(data: string | Uint8Array): unknown; digest(): Buffer };
 
-  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
-    this.hash = key === undefined ? createHash("sha256") : createHmac("sha256", bytesOf(key));
+  constructor(key?: string | NodeJS.ArrayBufferView) {
+    this.hash = key === undefined ? createHash("sha256") : createHmac("sha256", key);
   }
 
   update(data: string | Uint8Array): void {
@@ -161,13 +159,6 @@ class Sha256 {
   async digest(): Promise<Uint8Array> {
     return this.hash.digest();
   }
-}
-
-function bytesOf(key: string | ArrayBuffer | ArrayBufferView): string | Uint8Array {
-  if (typeof key === "string") return key;
-  return ArrayBuffer.isView(key)
-    ? new Uint8Array(key.buffer, key.byteOffset, key.byteLength)
-    : new Uint8Array(key);
 }
 
 const EVENT_STREAM_TYPE = "application/vnd.amazon.eventstream";

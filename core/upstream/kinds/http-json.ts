@@ -16,31 +16,26 @@ function baseOf(protocol: Protocol) {
   const [adds = ""] = paths;
   // An address that ends like a call was copied from a provider's example of one.
   const ends = paths.map((given) => given.replace(/^\/v1/, ""));
-  const isNot = (wrong: (address: URL) => boolean) => (given: string) =>
-    !URL.canParse(given) || !wrong(new URL(given));
-  const path = ({ pathname }: URL) => pathname.replace(/\/+$/, "");
+  const fault = ({ port, username, password, pathname }: URL): string | undefined => {
+    const path = pathname.replace(/\/+$/, "");
+    if (port === "0") return "an address with a port from 1 to 65535";
+    if (username !== "" || password !== "") {
+      return "an address without a user and password, since they are not sent; keys go into `keys`";
+    }
+    if (ends.some((end) => path.endsWith(end))) {
+      return `the base address only, since the gateway adds ${adds}`;
+    }
+    if (path.endsWith("/v1/v1")) return "an address with /v1 once";
+    const isDoubled = protocol === "messages" && path.endsWith("/v1");
+    return isDoubled ? `an address without /v1, since the gateway adds ${adds}` : undefined;
+  };
   return v.pipe(
     url(["http", "https"], "an http:// or https:// URL without a query"),
-    v.check(
-      isNot(({ port }) => port === "0"),
-      "an address with a port from 1 to 65535",
-    ),
-    v.check(
-      isNot(({ username, password }) => username !== "" || password !== ""),
-      "an address without a user and password, since they are not sent; keys go into `keys`",
-    ),
-    v.check(
-      isNot((address) => ends.some((end) => path(address).endsWith(end))),
-      `the base address only, since the gateway adds ${adds}`,
-    ),
-    v.check(
-      isNot((address) => path(address).endsWith("/v1/v1")),
-      "an address with /v1 once",
-    ),
-    v.check(
-      isNot((address) => protocol === "messages" && path(address).endsWith("/v1")),
-      `an address without /v1, since the gateway adds ${adds}`,
-    ),
+    v.rawCheck(({ dataset, addIssue }) => {
+      const isAddress = dataset.typed && URL.canParse(dataset.value);
+      const message = isAddress ? fault(new URL(dataset.value)) : undefined;
+      if (message !== undefined) addIssue({ message });
+    }),
     v.transform((address) => address.replace(/\/+$/, "")),
   );
 }
@@ -66,10 +61,6 @@ interface BaseAddress {
   readonly origin: string;
   /** The path, without a trailing slash. */
   readonly prefix: string;
-}
-
-function protocolsOf(addresses: BaseAddresses): ReadonlySet<Protocol> {
-  return new Set(basesOf(addresses).keys());
 }
 
 /** Splits the addresses once, for all calls. */
@@ -156,21 +147,19 @@ type Settings = SettingsOf<typeof settings>;
 export const httpJson: UpstreamKind<typeof settings> = {
   name: "http-json",
   settings,
-  protocols: ({ protocols }) => protocols && protocolsOf(protocols),
+  protocols: ({ protocols }) => protocols && new Set(basesOf(protocols).keys()),
   isConfigured: ({ keys }) => keys.length > 0,
   create: (given) => new HttpJson(given),
 };
 
 class HttpJson implements UpstreamAdapter {
-  private readonly settings: Settings;
   private readonly bases: ReadonlyMap<Protocol, BaseAddress>;
 
   readonly keys: readonly string[];
 
-  constructor(given: Settings) {
-    this.settings = given;
-    this.bases = basesOf(given.protocols);
-    this.keys = given.keys;
+  constructor(private readonly settings: Settings) {
+    this.bases = basesOf(settings.protocols);
+    this.keys = settings.keys;
   }
 
   request(call: OutgoingCall): OutgoingRequest | undefined {
