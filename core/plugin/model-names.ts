@@ -1,7 +1,7 @@
 import type { Catalogue, Model } from "../catalogue/catalogue.ts";
 import { type Endpoint as CallEndpoint, endpoints, type Protocol } from "../catalogue/endpoint.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
-import { endsWithImage, imagesIn } from "../wire/vision.ts";
+import { endsWithImage, imageFault } from "../wire/vision.ts";
 import type { Call } from "./call.ts";
 import type { Upstreams } from "./config.ts";
 
@@ -36,7 +36,9 @@ interface ModelFinder {
 export function modelNamesBy(finder: ModelFinder): ModelNames {
   return {
     resolve(name, endpoint, key) {
-      if (!isModelName(name)) return modelNameRequired();
+      if (!isModelName(name)) {
+        return refuse.badRequest("model: the name of a model is required", "model");
+      }
       const model = finder.find(name, endpoint);
       if (!model) {
         return finder.serves(endpoint)
@@ -63,10 +65,6 @@ const MODEL_CHARACTERS_MAX = 256;
 
 export function isModelName(name: unknown): name is string {
   return typeof name === "string" && name !== "" && name.length <= MODEL_CHARACTERS_MAX;
-}
-
-function modelNameRequired(): Refusal {
-  return refuse.badRequest("model: the name of a model is required", "model");
 }
 
 /** Returns the refusal for an unknown model, 404. `nearest` lists ids that the caller may have meant. */
@@ -116,9 +114,9 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
     const message = `${model.id} cannot read images: choose a model labelled vision`;
     return refuse.badRequest(message, param);
   }
-  const images = imagesIn(call.body.outline, protocol);
-  if (images === "none" || images === "readable") return undefined;
-  if (images === "broken") return refuse.badRequest(`${param}: an image is not base64`, param);
+  const fault = imageFault(call.body.outline, protocol);
+  if (fault === undefined) return undefined;
+  if (fault === "broken") return refuse.badRequest(`${param}: an image is not base64`, param);
   return refuse.badRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);
 }
 

@@ -1,4 +1,4 @@
-import { arrayOf, countOf, objectOf, parseJson } from "../process/json.ts";
+import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
@@ -6,6 +6,7 @@ import { checkFields, openAiErrorBody } from "./check.ts";
 import { refuse } from "./refusal.ts";
 import { hasObject } from "./scan.ts";
 import { tokensOf } from "./usage/numbers.ts";
+import type { Usage } from "./usage/usage.ts";
 import { kindOf, type Wire } from "./wire.ts";
 
 /** Protocols without an output limit, whose replies deliver no text. */
@@ -23,6 +24,14 @@ const UNSTREAMED = {
   countDelta() {},
   countReply() {},
 } as const satisfies Partial<Wire>;
+
+/** A number that the report lacks is 0. */
+function readTokens(reported: JsonObject, usage: Usage): void {
+  usage.inputTokens = tokensOf(reported["input_tokens"]) ?? 0;
+  usage.outputTokens = tokensOf(reported["output_tokens"]) ?? 0;
+  usage.inputReported = true;
+  usage.outputReported = true;
+}
 
 /** The maximum number of images that providers make per call. */
 const IMAGES_PER_CALL_MAX = 10;
@@ -59,10 +68,7 @@ export const images: Wire = {
   readReply(reply, usage) {
     const reported = objectOf(reply["usage"]);
     usage.images = arrayOf(reply["data"]).length;
-    usage.inputTokens = tokensOf(reported?.["input_tokens"]) ?? 0;
-    usage.outputTokens = tokensOf(reported?.["output_tokens"]) ?? 0;
-    usage.inputReported = reported !== undefined;
-    usage.outputReported = reported !== undefined;
+    if (reported) readTokens(reported, usage);
   },
 
   readEvent: () => false,
@@ -95,11 +101,7 @@ export const speech: Wire = {
   readEvent(event, usage): boolean {
     if (kindOf(event, speech) !== "terminal") return false;
     const reported = objectOf(objectOf(parseJson(event.data))?.["usage"]);
-    if (!reported) return false;
-    usage.inputTokens = tokensOf(reported["input_tokens"]) ?? 0;
-    usage.outputTokens = tokensOf(reported["output_tokens"]) ?? 0;
-    usage.inputReported = true;
-    usage.outputReported = true;
+    if (reported) readTokens(reported, usage);
     return false;
   },
 };

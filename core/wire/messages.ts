@@ -1,13 +1,13 @@
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
-import type { EventKind, ServerEvent } from "../sse/reader.ts";
+import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { countObjects, countWhole, MESSAGES_BLOCK, MESSAGES_DELTA } from "./deltas.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import { hasObject, startsWith } from "./scan.ts";
 import { readMessagesUsage } from "./usage/messages.ts";
-import type { Delivered, Stage, Wire } from "./wire.ts";
+import { type Delivered, type Stage, typeOf, type Wire } from "./wire.ts";
 
 const BLOCK_EVENT = Buffer.from("event: content_block_");
 const BLOCK_DELTA = Buffer.from("event: content_block_delta");
@@ -158,8 +158,4 @@ function detailsOf({ code, param }: Refusal): JsonObject {
   if (code === THREAD_LOST) return { details: { error_code: code } };
   if (code !== THREAD_UNSUPPORTED) return {};
   return { details: { error_code: code, unsupported: [param] } };
-}
-
-function typeOf(event: ServerEvent): unknown {
-  return event.type ?? objectOf(parseJson(event.data))?.["type"];
 }

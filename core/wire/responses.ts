@@ -1,13 +1,13 @@
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
-import type { EventKind, ServerEvent } from "../sse/reader.ts";
+import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields, openAiErrorBody } from "./check.ts";
 import { countObjects, countWhole, ITEM_BEGINNING, WHOLE_ITEM } from "./deltas.ts";
 import { refuse } from "./refusal.ts";
 import { countText, hasObject } from "./scan.ts";
 import { readResponsesUsage } from "./usage/read.ts";
-import type { Stage, Wire } from "./wire.ts";
+import { type Stage, typeOf, type Wire } from "./wire.ts";
 
 const RESPONSE = Buffer.from('"response"');
 const DELTA = Buffer.from('"delta"');
@@ -164,8 +164,4 @@ function isFiltered(response: JsonObject): boolean {
 function isOfPart(type: unknown): boolean {
   const prefix = "response.";
   return typeof type === "string" && type.startsWith(prefix) && type.includes(".", prefix.length);
-}
-
-function typeOf(event: ServerEvent): unknown {
-  return event.type ?? objectOf(parseJson(event.data))?.["type"];
 }

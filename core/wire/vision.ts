@@ -15,24 +15,22 @@ const BASE64 = /^[\w+/\r\n-]*={0,2}[\r\n]*$/;
 /** How much of longer data is checked at its start and at its end: images have megabytes. */
 const CHECKED_CHARACTERS = 2_048;
 
-type Images = "none" | "readable" | "unreadable" | "broken";
+/** `unreadable`: of a format that models do not read. `broken`: its data is not base64. */
+type ImageFault = "unreadable" | "broken";
 
 /**
- * Looks for images in the turns of a request, tool results included. `readable`: all of them declare a format that
- * models read, or are given by an address, which declares none. `broken`: the data of one is not base64.
+ * Looks for images in the turns of a request, tool results included. Returns the fault of the first one that has one. One
+ * that is given by an address declares no format, and has none.
  */
-export function imagesIn(body: JsonObject, protocol: Protocol): Images {
-  if (PROTOCOLS[protocol].conversation === undefined) return "none";
-  let found: Images = "none";
+export function imageFault(body: JsonObject, protocol: Protocol): ImageFault | undefined {
+  if (PROTOCOLS[protocol].conversation === undefined) return undefined;
   for (const turn of turnsOf(body, protocol)) {
     const content = objectOf(turn)?.["content"];
     // Most turns are plain text, and this code runs for every call.
-    if (typeof content === "string") continue;
-    const inTurn = imagesOf(content, false);
-    if (isFault(inTurn)) return inTurn;
-    if (inTurn === "readable") found = inTurn;
+    const fault = typeof content === "string" ? undefined : faultIn(content, false);
+    if (fault) return fault;
   }
-  return found;
+  return undefined;
 }
 
 /**
@@ -73,42 +71,37 @@ function turnsOf(body: JsonObject, protocol: Protocol): readonly unknown[] {
   return arrayOf(body[PROTOCOLS[protocol].conversation ?? ""]);
 }
 
-const isFault = (images: Images) => images === "unreadable" || images === "broken";
-
-function imagesOf(content: unknown, inResult: boolean): Images {
-  let found: Images = "none";
+function faultIn(content: unknown, inResult: boolean): ImageFault | undefined {
   for (const entry of arrayOf(content)) {
     const part = objectOf(entry);
-    const type = part?.["type"];
-    if (!part || typeof type !== "string") continue;
-    let images: Images = "none";
-    if (isImage(part)) images = imageOf(part);
+    if (typeof part?.["type"] !== "string") continue;
     // A tool result cannot hold another one. Deeper nesting is not followed, so it cannot overflow the stack.
-    else if (type === "tool_result" && !inResult) images = imagesOf(part["content"], true);
-    if (isFault(images)) return images;
-    if (images === "readable") found = images;
+    const isResult = part["type"] === "tool_result" && !inResult;
+    const inner = isResult ? faultIn(part["content"], true) : undefined;
+    const fault = isImage(part) ? faultOf(part) : inner;
+    if (fault) return fault;
   }
-  return found;
+  return undefined;
 }
 
-function imageOf(image: JsonObject): Images {
+function faultOf(image: JsonObject): ImageFault | undefined {
   const source = objectOf(image["source"]);
   if (source?.["type"] === "base64") {
-    return stateOf(String(source["media_type"]), source["data"]);
+    return faultOfData(String(source["media_type"]), source["data"]);
   }
   const url = urlOf(image);
-  if (typeof url !== "string" || !/^data:/i.test(url)) return "readable";
+  if (typeof url !== "string" || !/^data:/i.test(url)) return undefined;
   const end = url.slice(0, MEDIA_TYPE_CHARACTERS_MAX).search(/[;,]/);
   const type = url.slice("data:".length, Math.max(end, 0));
   const [encoding = ""] = /;base64,/i.exec(url.slice(0, 2 * MEDIA_TYPE_CHARACTERS_MAX)) ?? [];
   // Data that is not base64 may be percent-encoded.
-  if (encoding === "") return stateOf(type, "");
-  return stateOf(type, url.slice(url.indexOf(encoding) + encoding.length));
+  if (encoding === "") return faultOfData(type, "");
+  return faultOfData(type, url.slice(url.indexOf(encoding) + encoding.length));
 }
 
-function stateOf(mediaType: string, data: unknown): Images {
+function faultOfData(mediaType: string, data: unknown): ImageFault | undefined {
   if (!FORMATS.has(mediaType.toLowerCase())) return "unreadable";
-  return typeof data === "string" && isBase64(data) ? "readable" : "broken";
+  return typeof data === "string" && isBase64(data) ? undefined : "broken";
 }
 
 function isBase64(data: string): boolean {

@@ -1,6 +1,6 @@
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Profile } from "../catalogue/profile.ts";
-import type { JsonObject } from "../process/json.ts";
+import { type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import type { FieldRule } from "./check.ts";
 import type { Refusal } from "./refusal.ts";
@@ -12,6 +12,11 @@ import type { Usage } from "./usage/usage.ts";
 export function kindOf(event: ServerEvent, wire: Pick<Wire, "classify">): EventKind {
   event.kind ??= wire.classify(event);
   return event.kind;
+}
+
+/** Returns the type of an event: that of its `event:` line, else of its data. */
+export function typeOf(event: ServerEvent): unknown {
+  return event.type ?? objectOf(parseJson(event.data))?.["type"];
 }
 
 /**

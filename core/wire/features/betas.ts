@@ -98,23 +98,23 @@ const HOLDERS = ["thinking", "output_config"];
  * them, and the provider refuses a field without its beta.
  */
 export function fieldsBeyond(allowed: ReadonlySet<string>, body: JsonObject): readonly Use[] {
-  const found = new LeftFields();
+  const found: Use[] = [];
   for (const name in body) {
     if (allowed.has(name)) continue;
-    found.add(name, name, () => delete body[name], true);
+    found.push(left(name, name, () => delete body[name], true));
   }
   for (const holder of HOLDERS) {
     const value = objectOf(body[holder]);
     for (const name in value) {
       const path = `${holder}.${name}`;
-      if (!allowed.has(path)) found.add(path, path, () => delete value[name]);
+      if (!allowed.has(path)) found.push(left(path, path, () => delete value[name]));
     }
   }
   for (const [at, entry] of arrayOf(body["messages"]).entries()) {
     const turn = objectOf(entry);
     if (turn) findInTurn(turn, `messages[${at}]`, body, allowed, found);
   }
-  return found.uses;
+  return found;
 }
 
 function findInTurn(
@@ -122,7 +122,7 @@ function findInTurn(
   path: string,
   body: JsonObject,
   allowed: ReadonlySet<string>,
-  found: LeftFields,
+  found: Use[],
 ): void {
   for (const name in turn) {
     if (allowed.has(`messages.${name}`)) continue;
@@ -130,7 +130,7 @@ function findInTurn(
       delete turn[name];
       dropIfEmpty(turn, body);
     };
-    found.add(`${path}.${name}`, `messages.${name}`, leaveOut);
+    found.push(left(`${path}.${name}`, `messages.${name}`, leaveOut));
   }
   if (turn["role"] !== "system") return;
   for (const [at, block] of arrayOf(turn["content"]).entries()) {
@@ -140,16 +140,12 @@ function findInTurn(
       turn["content"] = arrayOf(turn["content"]).filter((other) => other !== block);
       dropIfEmpty(turn, body);
     };
-    found.add(`${path}.content[${at}]`, `messages.content.${type}`, leaveOut);
+    found.push(left(`${path}.content[${at}]`, `messages.content.${type}`, leaveOut));
   }
 }
 
-class LeftFields {
-  readonly uses: Use[] = [];
-
-  add(path: string, name: string, leaveOut: () => void, isTop = false): void {
-    this.uses.push({ row: ROW, path, name, leaveOut, isTop, tool: undefined });
-  }
+function left(path: string, name: string, leaveOut: () => void, isTop = false): Use {
+  return { row: ROW, path, name, leaveOut, isTop, tool: undefined };
 }
 
 /** The provider refuses a turn of the system with neither content nor settings. */

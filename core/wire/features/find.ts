@@ -8,6 +8,9 @@ import {
   type FieldRow,
   hint,
   MISSPELLED,
+  NO_CODE,
+  NO_MCP,
+  NO_SEARCH,
   optional,
   type Row,
   STORE,
@@ -342,20 +345,17 @@ const HOSTED: readonly (readonly [type: RegExp, row: Row])[] = [
     /^tool_search/,
     demand("tool_search", "a search by the provider is not offered", "send the tools themselves"),
   ],
-  [/search|^builtin_function$/, demand("web_search", WORDS.noSearch, WORDS.ownTool)],
+  [/search|^builtin_function$/, NO_SEARCH],
   [
     /^web_|^url_context|^visit_website/,
     demand("web_fetch", "pages are not fetched from here", WORDS.ownTool),
   ],
-  [
-    /^code_(?:execution|interpreter)/,
-    demand("code_execution", "code is not run here", WORDS.ownTool),
-  ],
+  [/^code_(?:execution|interpreter)/, NO_CODE],
   [
     /^image_generation/,
     demand("image_generation", "chat models make no images here", "use /v1/images/generations"),
   ],
-  [/^mcp/, demand("mcp", WORDS.noMcp, WORDS.ownTool)],
+  [/^mcp/, NO_MCP],
   [/^computer/, demand("computer", "this tool is not offered", WORDS.ownTool)],
   [
     /^shell$|^hosted_shell/,
@@ -364,7 +364,7 @@ const HOSTED: readonly (readonly [type: RegExp, row: Row])[] = [
   [/^advisor/, demand("advisor", "an advisor is another model at another price")],
 ];
 
-const UNKNOWN: Row = demand(
+const UNKNOWN = demand(
   undefined,
   "a tool of this type is not known here",
   "offer it as a function",
@@ -390,7 +390,8 @@ function rowOfTool(tool: JsonObject, protocol: Protocol): Row | undefined {
   if (type === undefined || type === null) {
     // Some clients leave the type of a function out.
     if (protocol === "messages") return undefined;
-    return isFunction(tool) ? rowOfFunction(tool) : UNKNOWN;
+    const isFunction = objectOf(tool["function"]) || typeof tool["name"] === "string";
+    return isFunction ? rowOfFunction(tool) : UNKNOWN;
   }
   if (typeof type !== "string") return UNKNOWN;
   if (OWN[protocol]?.has(type)) return protocol === "chat" ? rowOfFunction(tool) : undefined;
@@ -411,10 +412,6 @@ function rowOfFunction(tool: JsonObject): Row | undefined {
   if (typeof name !== "string" || !Object.hasOwn(OF_RELAYS, name)) return undefined;
   const row = rowOfType(OF_RELAYS[name] ?? "");
   return row && { ...row, instead: "give your own function another name" };
-}
-
-function isFunction(tool: JsonObject): boolean {
-  return objectOf(tool["function"]) !== undefined || typeof tool["name"] === "string";
 }
 
 function runsAtClient(tool: JsonObject, type: string): boolean {

@@ -53,15 +53,12 @@ function misspelled(object: JsonObject, spellings: Spellings): string | undefine
     if (known !== undefined) return known;
     odd ??= new Set();
     const plain = [name.toLowerCase(), name.replaceAll(/[A-Z]/g, "_$&").toLowerCase()];
-    const isTwice = odd.has(form) || plain.some((other) => isOther(object, name, other));
+    const isOther = (other: string) => other !== name && Object.hasOwn(object, other);
+    const isTwice = odd.has(form) || plain.some(isOther);
     if (isTwice || odd.size === ODD_NAMES_MAX) return name;
     odd.add(form);
   }
   return undefined;
-}
-
-function isOther(object: JsonObject, name: string, other: string): boolean {
-  return other !== name && Object.hasOwn(object, other);
 }
 
 /** Both cases, because the long s and the Kelvin sign have no partner in one of them. */

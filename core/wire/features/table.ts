@@ -59,11 +59,15 @@ export const WORDS = {
   noState: "replies are not kept for later calls",
   sendAll: "send the whole conversation in each call",
   isLater: "a reply that comes later cannot be charged",
-  noSearch: "web search is not offered",
-  noMcp: "MCP servers are not called from here",
+  notReturned: "answers that are not returned are not offered",
   ownTool: "run it yourself and offer it as a function",
   callAgain: "send another call if one fails",
 } as const;
+
+/** Rows that fields and tools share. */
+export const NO_SEARCH = demand("web_search", "web search is not offered", WORDS.ownTool);
+export const NO_CODE = demand("code_execution", "code is not run here", WORDS.ownTool);
+export const NO_MCP = demand("mcp", "MCP servers are not called from here", WORDS.ownTool);
 
 /** Chat keeps a reply if it is asked to, Responses unless it is asked not to: see `find.ts`. */
 export const STORE: FieldRow = {
@@ -87,6 +91,8 @@ const OF_HEADER = hint(
   "send the header anthropic-beta",
 );
 
+const USUAL_TIERS = ["auto", "default", "flex", "standard", "standard_only"];
+
 function row(field: string, on: readonly Protocol[], of: Row, asks?: FieldRow["asks"]): FieldRow {
   return { field, on, ...of, ...(asks && { asks }) };
 }
@@ -109,21 +115,12 @@ export const FIELDS: readonly FieldRow[] = [
     ),
   ),
   row("container", ALL, demand("containers", "containers and skills are not offered")),
-  row("mcp_servers", ALL, demand("mcp", WORDS.noMcp, WORDS.ownTool)),
-  row("web_search_options", ALL, demand("web_search", WORDS.noSearch, WORDS.ownTool)),
-  row("search_parameters", ALL, demand("web_search", WORDS.noSearch, WORDS.ownTool), asksForSearch),
-  row("enable_search", ALL, demand("web_search", WORDS.noSearch, WORDS.ownTool)),
-  row(
-    "web_search",
-    ALL,
-    demand("web_search", WORDS.noSearch, WORDS.ownTool),
-    (value) => objectOf(value)?.["enable"] !== false,
-  ),
-  row(
-    "enable_code_interpreter",
-    ALL,
-    demand("code_execution", "code is not run here", WORDS.ownTool),
-  ),
+  row("mcp_servers", ALL, NO_MCP),
+  row("web_search_options", ALL, NO_SEARCH),
+  row("search_parameters", ALL, NO_SEARCH, (value) => objectOf(value)?.["mode"] !== "off"),
+  row("enable_search", ALL, NO_SEARCH),
+  row("web_search", ALL, NO_SEARCH, (value) => objectOf(value)?.["enable"] !== false),
+  row("enable_code_interpreter", ALL, NO_CODE),
   row(
     "data_sources",
     ALL,
@@ -138,19 +135,9 @@ export const FIELDS: readonly FieldRow[] = [
   ),
   row("audio", CHAT, demand("media_output", "replies are text", "use /v1/audio/speech")),
   row("inference_geo", ALL, demand("inference_geo", "a region cannot be chosen"), isNot("global")),
-  row(
-    "best_of",
-    ALL,
-    demand("best_of", "answers that are not returned are not offered", "ask for n answers"),
-    isNot(1),
-  ),
-  row("use_beam_search", ALL, demand("best_of", "answers that are not returned are not offered")),
-  row(
-    "service_tier",
-    ALL,
-    optional("priority", "this tier costs more"),
-    isNot("auto", "default", "flex", "standard", "standard_only"),
-  ),
+  row("best_of", ALL, demand("best_of", WORDS.notReturned, "ask for n answers"), isNot(1)),
+  row("use_beam_search", ALL, demand("best_of", WORDS.notReturned)),
+  row("service_tier", ALL, optional("priority", "this tier costs more"), isNot(...USUAL_TIERS)),
   row("speed", ALL, optional("fast_mode", "fast mode costs more"), isNot("standard", "normal")),
   row("fallbacks", ALL, optional("fallbacks", "other models have other prices", WORDS.callAgain)),
   row("models", ALL, optional("fallbacks", "other models have other prices", WORDS.callAgain)),
@@ -186,8 +173,4 @@ function isNot(...harmless: readonly unknown[]): (value: unknown) => boolean {
 
 function isMoreThanText(value: unknown): boolean {
   return !Array.isArray(value) || value.some((entry) => entry !== "text");
-}
-
-function asksForSearch(value: unknown): boolean {
-  return typeof value !== "object" || value === null || !("mode" in value) || value.mode !== "off";
 }

@@ -3,12 +3,6 @@ import { type Numbers, numbersOf, statesTokens } from "./numbers.ts";
 import type { Usage } from "./usage.ts";
 import { readCountedUses } from "./uses.ts";
 
-/** The input and output that a report comes to; undefined if it does not say. */
-interface Totals {
-  readonly input: number | undefined;
-  readonly output: number | undefined;
-}
-
 /**
  * Reads a report whose input includes cached tokens, as in Chat and Responses. The last report
  * counts, but zeros never replace what was reported before. Returns false if it states no tokens.
@@ -37,11 +31,11 @@ export function readReport(report: JsonObject, usage: Usage): boolean {
 }
 
 /**
- * Returns what a report comes to. Providers leave parts out of the input or the output and show
+ * Returns the input and output that a report comes to; undefined if it does not say. Providers leave parts out of the input or the output and show
  * them beside it, or in the total alone. Each part is charged once: it counts beside its whole if
  * it is larger than that, which proves it, or if the total has room for it.
  */
-function totalsOf(numbers: Numbers, cacheBeside: CacheBeside): Totals {
+function totalsOf(numbers: Numbers, cacheBeside: CacheBeside) {
   const { input: stated, total, thoughts } = numbers;
   // A reply that ends while its model thinks has no answer.
   const written = numbers.output ?? (thoughts === undefined ? undefined : 0);

@@ -11,7 +11,7 @@ import { offeredFeatures } from "../../../core/http/offered-features.ts";
 import type { Services } from "../../../core/plugin/services.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
-import { endsWithImage, imagesIn } from "../../../core/wire/vision.ts";
+import { endsWithImage, imageFault } from "../../../core/wire/vision.ts";
 import { wires } from "../../../core/wire/wires.ts";
 import meter from "../../../plugins/meter/index.ts";
 import { nativeRequest } from "../../../plugins/translate/native.ts";
@@ -71,7 +71,7 @@ function passed(call: HttpCall, profile: Profile, seesImages: boolean): object {
   const upstreams = { get: () => upstream, all: () => [upstream] };
   const services = { ...deskOf({ upstreams, bodyMeasures }).services, upstreams, bodyMeasures };
   const { outline } = call.body;
-  const images = [imagesIn(outline, client), endsWithImage(outline, client)];
+  const images = [imageFault(outline, client), endsWithImage(outline, client)];
   const checked = wires[client].check(outline);
   call.model = model;
   const refused = offeredFeatures(services as unknown as Services).request?.(call);

@@ -1,5 +1,5 @@
 import t from "tap";
-import { endsWithImage, imagesIn } from "../../../../core/wire/vision.ts";
+import { endsWithImage, imageFault } from "../../../../core/wire/vision.ts";
 import { edited } from "../../../../plugins/translate/edits/index.ts";
 import { withoutImages } from "../../../../plugins/translate/edits/media.ts";
 
@@ -41,7 +41,7 @@ t.test(
       [PDF, { type: "file", file }],
     ] as const) {
       const body = { messages: [{ role: "user", content: [asImage(url)] }] };
-      t.equal(imagesIn(body, "chat"), "none", url);
+      t.equal(imageFault(body, "chat"), undefined, url);
       t.equal(endsWithImage(body, "chat"), false, url);
       t.equal(withoutImages(body, "messages", "m"), body, url);
       const made = edited(body, "chat", {});
@@ -51,6 +51,6 @@ t.test(
     const made = edited({ input }, "responses", {});
     t.match(made, { ok: true, body: { input: [{ content: [{ type: "input_file", ...file }] }] } });
     const svg = { messages: [{ role: "user", content: [asImage("data:image/svg+xml,a")] }] };
-    t.equal(imagesIn(svg, "chat"), "unreadable", "a drawing is neither");
+    t.equal(imageFault(svg, "chat"), "unreadable", "a drawing is neither");
   },
 );
