@@ -72,7 +72,8 @@ export class Reading {
   private whole: Buffer | undefined = undefined;
   private bytes = 0;
   private kept = true;
-  private over = false;
+  /** True if there is nothing left to read: the body has ended, or passed the limit. Set here alone. */
+  isOver = false;
   private isAdmitted: boolean;
   private isPaused = false;
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -82,11 +83,6 @@ export class Reading {
     private readonly expected: Expected,
   ) {
     this.isAdmitted = expected.share === undefined;
-  }
-
-  /** Returns true if there is nothing left to read: the body has ended, or passed the limit. */
-  get isOver(): boolean {
-    return this.over;
   }
 
   /** Reads the rest of the body: its call is admitted. */
@@ -104,7 +100,7 @@ export class Reading {
     this.drop();
     const { length, share } = this.expected;
     share?.release();
-    if (this.over) return;
+    if (this.isOver) return;
     const rest = length === undefined ? "read" : share?.drop(length - this.bytes);
     if (rest !== "paused" && rest !== "cut") return this.admit();
     this.mustCut = rest === "cut";
@@ -114,13 +110,13 @@ export class Reading {
 
   /** Leaves the connection alone: the reply has ended, or the client has left. */
   stop(): void {
-    this.over = true;
+    this.isOver = true;
     clearTimeout(this.timer);
     this.expected.share?.release();
   }
 
   add(lent: ArrayBuffer, isLast: boolean): void {
-    if (this.over) return;
+    if (this.isOver) return;
     const { bytesMax, share, onRefused, onWhole } = this.expected;
     this.bytes += lent.byteLength;
     if (this.bytes > bytesMax) {
@@ -129,7 +125,7 @@ export class Reading {
       this.stop();
       return onRefused(bodyTooLarge(bytesMax));
     }
-    this.over = isLast;
+    this.isOver = isLast;
     // A socket may deliver the end after it was paused. It is read on for the next request.
     if (isLast) this.resume();
     const waitMs = share?.read(lent.byteLength, this.kept) ?? 0;
@@ -172,7 +168,7 @@ export class Reading {
 
   /** Reads no more until the call is admitted, or for a time. */
   private wait(ms: number): void {
-    if (this.over) return;
+    if (this.isOver) return;
     if (!this.isAdmitted) {
       if (this.bytes >= UNADMITTED_BYTES_MAX) this.pause();
       return;
@@ -263,15 +259,11 @@ export class BodyBudget {
     return new Share(this, sender);
   }
 
-  /** A key may have its share, and always one whole body. */
-  private bytesOfKeyMax(isFree: boolean): number {
-    const { bodyBytesMax, receivingBytesMax } = this.limits;
-    return isFree ? bodyBytesMax : Math.max(bodyBytesMax, receivingBytesMax / SHARE_OF_KEY);
-  }
-
   private hasRoom(use: Use, bytesOfKey: number, isFree: boolean): Refusal | undefined {
-    if (use.bytes + bytesOfKey > this.bytesOfKeyMax(isFree)) return TOO_MUCH_OF_KEY;
     const { bodyBytesMax, receivingBytesMax } = this.limits;
+    // A key may have its share, and always one whole body.
+    const share = isFree ? 0 : receivingBytesMax / SHARE_OF_KEY;
+    if (use.bytes + bytesOfKey > Math.max(bodyBytesMax, share)) return TOO_MUCH_OF_KEY;
     const freeMax = Math.max(bodyBytesMax, receivingBytesMax / SHARE_OF_FREE);
     return isFree && this.freeBytes + bytesOfKey > freeMax ? FULL : undefined;
   }
@@ -339,8 +331,7 @@ export class Share {
     this.bytesRead += bytes;
     const slow = Math.min(bytes, this.bytesRead - PROMPT_BYTES);
     if (slow <= 0) return 0;
-    const { pace } = this.budget;
-    return isKept ? pace.read(this.account, slow) : pace.readDropped(this.account, slow);
+    return this.budget.pace.read(this.account, isKept ? slow : slow / DROPPED_COST);
   }
 
   /** Decides about the rest of this body, which is refused, and counts it. */
@@ -446,15 +437,10 @@ class BodyPace {
     return Math.max(0, paidAtMs - nowMs, this.allPaidAtMs - nowMs);
   }
 
-  /** Like `read`, for bytes that are not kept. */
-  readDropped(account: string, bytes: number): number {
-    return this.read(account, bytes / DROPPED_COST);
-  }
-
   drop(account: string, bytes: number): Rest {
     if (bytes <= DROPPED_BYTES_FREE) return "read";
     if (bytes <= DROPPED_BYTES_MAX && this.read(account, 0) <= DROPPED_WAIT_MS_MAX) {
-      this.readDropped(account, bytes);
+      this.read(account, bytes / DROPPED_COST);
       return "read";
     }
     const nowMs = this.clock.monotonic();

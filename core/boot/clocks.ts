@@ -36,7 +36,8 @@ const GATEWAY = "this gateway";
 export class Clocks {
   private readonly throttled: ThrottledLog;
   private readonly task: PeriodicTask;
-  private last: readonly ClockDifference[] = [];
+  /** The differences as last measured, relative to this gateway's clock. Set here alone. */
+  differences: readonly ClockDifference[] = [];
 
   constructor(private readonly options: ClocksOptions) {
     this.throttled = new ThrottledLog(options.log, { everyMs: LOG_EVERY_MS });
@@ -44,11 +45,6 @@ export class Clocks {
       await this.measure();
       return RECHECK_MS;
     });
-  }
-
-  /** The differences as last measured, relative to this gateway's clock. */
-  get differences(): readonly ClockDifference[] {
-    return this.last;
   }
 
   /** Measures, and throws if a clock is too far off to start with. Then measures again every minute. */
@@ -61,7 +57,7 @@ export class Clocks {
       );
     }
     await this.measure();
-    const worst = farthestOff(this.last);
+    const worst = farthestOff(this.differences);
     if (worst !== undefined && differenceMsMax > 0 && worst.differenceMs > differenceMsMax) {
       throw new Error(
         `${worst.text}, and at most ${differenceMsMax / 1_000} s are allowed ` +
@@ -85,8 +81,8 @@ export class Clocks {
         }),
       ),
     );
-    this.last = measured.flat();
-    const worst = farthestOff(this.last);
+    this.differences = measured.flat();
+    const worst = farthestOff(this.differences);
     if (worst === undefined || worst.differenceMs <= NOTABLE_MS) return;
     this.throttled.warn({ clock: worst.text }, "clocks differ; run NTP on every machine");
   }

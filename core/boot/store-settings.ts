@@ -17,7 +17,8 @@ const READ_TIMEOUT_MS = 5_000;
 export class StoreSettings {
   private readonly found: Map<ReadFaults, readonly StoreFault[]>;
   private readonly task: PeriodicTask;
-  private last: readonly StoreFault[] = [];
+  /** As last read; empty if nothing is wrong. Set here alone. */
+  faults: readonly StoreFault[] = [];
 
   constructor(
     readers: readonly ReadFaults[],
@@ -31,15 +32,10 @@ export class StoreSettings {
     });
   }
 
-  /** As last read; empty if nothing is wrong. */
-  get faults(): readonly StoreFault[] {
-    return this.last;
-  }
-
   /** Throws if a setting breaks a guarantee. */
   async start(): Promise<void> {
     await this.look();
-    const broken = this.last.find(({ breaks }) => breaks);
+    const broken = this.faults.find(({ breaks }) => breaks);
     if (broken) throw new Error(broken.advice);
     this.task.start();
   }
@@ -50,9 +46,9 @@ export class StoreSettings {
 
   private async look(): Promise<void> {
     await Promise.all(Array.from(this.found.keys(), (faultsOf) => this.read(faultsOf)));
-    const known = new Set(this.last.map(({ advice }) => advice));
-    this.last = [...this.found.values()].flat();
-    for (const { breaks, advice } of this.last.filter((fault) => !known.has(fault.advice))) {
+    const known = new Set(this.faults.map(({ advice }) => advice));
+    this.faults = [...this.found.values()].flat();
+    for (const { breaks, advice } of this.faults.filter((fault) => !known.has(fault.advice))) {
       if (breaks) this.log.error({ reason: advice }, "a store has a setting that can lose money");
       else this.log.warn({ reason: advice }, "a store has a setting that makes failures worse");
     }

@@ -29,12 +29,14 @@ export class ClientWriter implements KeptReply {
   /** Bytes to write next. Adjacent bytes of one buffer are one piece. */
   private readonly pieces: Uint8Array[] = [];
   private pieceBytes = 0;
-  /** True once a status has left. */
-  private sent = false;
+  /** True once the status and headers have left and can no longer change. Set here alone. */
+  headSent = false;
   /** True once the client has read too slowly; its listener is then set. */
   private listens = false;
-  /** True while the client reads too slowly. Its upstream is paused, and what still comes is gathered. */
-  private waits = false;
+  /**
+   * True while the client reads too slowly. Its upstream is paused, and what still comes is gathered. Set here alone.
+   */
+  isBlocked = false;
   /** True if the stream ends once the client has caught up. */
   private ends = false;
   /** True if a write is due at the end of this turn. */
@@ -51,16 +53,6 @@ export class ClientWriter implements KeptReply {
     private readonly headOnly: boolean,
   ) {
     this.writeAllBound = () => this.writeAll();
-  }
-
-  /** Returns true once the status and headers have left and can no longer change. */
-  get headSent(): boolean {
-    return this.sent;
-  }
-
-  /** True while the client reads too slowly. */
-  get isBlocked(): boolean {
-    return this.waits;
   }
 
   /** Sets the headers, which are written with the first byte. */
@@ -88,11 +80,6 @@ export class ClientWriter implements KeptReply {
     return bytes <= UNCOUNTED_BYTES || this.unread.gather(this, bytes);
   }
 
-  /** The bytes of a whole reply that arrived are dropped. */
-  dropGathered(): void {
-    this.unread.release(this);
-  }
-
   endWhole(body: Uint8Array): void {
     let isDone = true;
     this.res.cork(() => {
@@ -113,12 +100,12 @@ export class ClientWriter implements KeptReply {
   endStream(): void {
     this.write();
     this.ends = true;
-    if (!this.waits && !this.call.gone) this.end();
+    if (!this.isBlocked && !this.call.gone) this.end();
   }
 
   private end(): void {
     this.res.cork(() => {
-      if (!this.sent) this.writeHead(this.headers);
+      if (!this.headSent) this.writeHead(this.headers);
       this.res.end();
     });
   }
@@ -127,14 +114,14 @@ export class ClientWriter implements KeptReply {
     this.unread.release(this);
     this.pieces.length = 0;
     this.pieceBytes = 0;
-    if (!this.waits) return;
-    this.waits = false;
+    if (!this.isBlocked) return;
+    this.isBlocked = false;
     this.goOn();
   }
 
   /** Resolves once the client has read what was written, or has left. */
   caughtUp(): Promise<void> {
-    if (!this.waits) return Promise.resolve();
+    if (!this.isBlocked) return Promise.resolve();
     return new Promise((resolve) => {
       this.onCaughtUp = resolve;
     });
@@ -152,13 +139,13 @@ export class ClientWriter implements KeptReply {
 
   /** Ends the reply with an error in the client's protocol, even if part of the reply is already sent. */
   fail(refusal: Refusal, wire: ClientWire, eventsBefore: number): void {
-    if (this.sent && this.isEventStream) {
+    if (this.headSent && this.isEventStream) {
       this.add(Buffer.from(wire.errorEvent(refusal, eventsBefore)));
       return this.endStream();
     }
     this.unread.release(this);
     // An event stream can carry an error. Audio cannot: cut the connection.
-    if (this.sent) this.res.close();
+    if (this.headSent) this.res.close();
     else this.res.cork(() => this.writeFailure(refusal, wire));
   }
 
@@ -191,8 +178,8 @@ export class ClientWriter implements KeptReply {
   /** Writes what has been added since the last write, as far as the client reads. */
   write(): void {
     if (this.pieces.length === 0 || this.call.gone) return;
-    if (!this.waits) this.writePieces();
-    if (this.waits) this.unread.wait(this, this.pieceBytes + PAUSED_STREAM_BYTES);
+    if (!this.isBlocked) this.writePieces();
+    if (this.isBlocked) this.unread.wait(this, this.pieceBytes + PAUSED_STREAM_BYTES);
   }
 
   private writePieces(): void {
@@ -205,14 +192,14 @@ export class ClientWriter implements KeptReply {
   }
 
   private writeAll(): void {
-    if (!this.sent) this.writeHead(this.headers);
+    if (!this.headSent) this.writeHead(this.headers);
     let drained = true;
     for (const piece of this.pieces) drained = this.res.write(piece);
     if (!drained) this.block();
   }
 
   private writeSlices(): void {
-    if (!this.sent) this.res.cork(() => this.writeHead(this.headers));
+    if (!this.headSent) this.res.cork(() => this.writeHead(this.headers));
     const { pieces } = this;
     let drained = true;
     let done = 0;
@@ -235,7 +222,7 @@ export class ClientWriter implements KeptReply {
 
   /** The client reads more slowly than the upstream writes: pause the upstream until it has caught up. */
   private block(): void {
-    this.waits = true;
+    this.isBlocked = true;
     this.call.flow?.clientWaits(true);
     if (this.listens) return;
     this.listens = true;
@@ -247,18 +234,18 @@ export class ClientWriter implements KeptReply {
 
   /** The socket has room: writes what waits, and lets the upstream go on once nothing does. */
   private catchUp(): void {
-    this.waits = false;
+    this.isBlocked = false;
     // uWebSockets.js sends what it has buffered only beside a write, or at the end of a cork.
     if (this.pieces.length === 0) this.res.cork(NOTHING);
     else this.writePieces();
-    if (this.waits) return this.unread.read(this, this.pieceBytes + PAUSED_STREAM_BYTES);
+    if (this.isBlocked) return this.unread.read(this, this.pieceBytes + PAUSED_STREAM_BYTES);
     this.unread.release(this);
     if (this.ends) this.end();
     else this.goOn();
   }
 
   private writeHead(headers: readonly string[]): void {
-    this.sent = true;
+    this.headSent = true;
     const { res, call } = this;
     res.writeStatus(statusLine(call.status));
     // One native call for all headers: each call costs as much as building this whole text.

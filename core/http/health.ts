@@ -38,9 +38,16 @@ export function addHealthRoutes(
   let pinging: Promise<"ok" | "away"> | undefined;
   /** Asks the ledger once for all who wait for its reply: they need no key. */
   const ledgerState = () => {
-    pinging ??= pinged(services, log).finally(() => {
-      pinging = undefined;
-    });
+    pinging ??= services.status
+      .pingLedger(PING_TIMEOUT_MS)
+      .then(() => "ok" as const)
+      .catch((error: unknown) => {
+        log.warn({ err: error }, "cannot reach the ledger; only calls of cached keys are served");
+        return "away" as const;
+      })
+      .finally(() => {
+        pinging = undefined;
+      });
     return pinging;
   };
   router.addRoute({ ...common, path: "/healthz", handler: () => done(ALIVE) });
@@ -62,14 +69,4 @@ export function addHealthRoutes(
       return done({ status, hot: holdStore.kind, ledger, reason, unbilled }, code);
     },
   });
-}
-
-async function pinged({ status }: Services, log: ThrottledLog): Promise<"ok" | "away"> {
-  try {
-    await status.pingLedger(PING_TIMEOUT_MS);
-    return "ok";
-  } catch (error) {
-    log.warn({ err: error }, "cannot reach the ledger; only calls of cached keys are served");
-    return "away";
-  }
 }

@@ -13,10 +13,10 @@ import type {
   FailedAttempt,
   Flow,
   Held,
-  Outcome,
   UpstreamRequest,
 } from "../plugin/call.ts";
 import type { JsonObject } from "../process/json.ts";
+import type { Exchange } from "../upstream/exchange.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { Usage } from "../wire/usage/usage.ts";
 import type { ClientWire } from "../wire/wire.ts";
@@ -36,16 +36,7 @@ const UNKNOWN = "unknown";
 const NO_CLIENT: Client = { address: () => UNKNOWN };
 
 /** The part of a running exchange that only core uses. */
-interface CoreFlow extends Flow {
-  /** Stops the exchange and ends the call as a bug. */
-  bug(error: unknown): void;
-  /** Pauses the upstream while the client reads too slowly, beside the pauses of plugins. */
-  clientWaits(waits: boolean): void;
-  /** Ends a stream whose upstream has been silent for too long. */
-  cutIfSilent(nowMs: number): void;
-  /** Ends a call that has taken longer than `limitMs`. */
-  overdue(outcome: Outcome, limitMs: number): void;
-}
+type CoreFlow = Flow & Pick<Exchange, "bug" | "clientWaits" | "cutIfSilent" | "overdue">;
 
 /**
  * A call as core runs it: the fields for plugins, and core's own. The constructor sets every field,

@@ -171,7 +171,7 @@ export class Incoming {
   /** Runs one stage of the pipeline, then `next` unless the call was refused or its client left. */
   private run(stage: "admit" | "request", next: () => void): void {
     try {
-      const verdict = this.runtime.pipeline[stage](this.call);
+      const verdict = this.runtime.pipeline.run(stage, this.call);
       if (!(verdict instanceof Promise)) return this.decide(verdict, next);
       verdict
         .then((late) => this.decide(late, next))
@@ -300,16 +300,6 @@ export class Incoming {
   }
 
   /**
-   * Refuses once this turn has read what came with the head: mostly all of the request. uWebSockets.js never cuts an idle
-   * connection whose last reply left before the end of its request.
-   */
-  private refuseAfterTurn(refusal: Refusal): void {
-    atEndOfTurn("request", () => {
-      if (!isOver(this.call.state)) this.reply.refuse(refusal);
-    });
-  }
-
-  /**
    * Ends the call with a refusal: now, or when its chunked body has ended, so that the connection can be used again.
    * A body that does not end soon is cut off. No verdict may be pending.
    */
@@ -322,7 +312,13 @@ export class Incoming {
     if (reading?.mustCut) return this.reply.refuseAndCut(refusal);
     if (!reading || reading.isOver) return this.reply.refuse(refusal);
     if (call.state === "admitting") call.step("reading");
-    if (!isChunked(call.headers)) return this.refuseAfterTurn(refusal);
+    if (!isChunked(call.headers)) {
+      // Once this turn has read what came with the head: mostly all of the request. uWebSockets.js never cuts an idle
+      // connection whose last reply left before the end of its request.
+      return atEndOfTurn("request", () => {
+        if (!isOver(call.state)) this.reply.refuse(refusal);
+      });
+    }
     if (inFlight.isLingeringFull) return this.reply.refuseAndCut(refusal);
     inFlight.linger(call);
     this.linger = setTimeout(() => {

@@ -1,6 +1,6 @@
 import type { Catalogue, Model, Price } from "../catalogue/catalogue.ts";
 import { statedOf } from "../catalogue/price-factors.ts";
-import type { PlainRequest, Router } from "../plugin/router.ts";
+import { decodedPart, type PlainRequest, type Router } from "../plugin/router.ts";
 import { refuse } from "../wire/refusal.ts";
 import { wires } from "../wire/wires.ts";
 
@@ -13,8 +13,15 @@ const JSON_HEADERS = ["content-type", "application/json", "cache-control", "no-s
  * get the Messages shape, all others the OpenAI shape. Both have the same extra fields.
  */
 export function addModelRoutes(router: Router, catalogue: () => Catalogue, pathsOf: PathsOf): void {
-  const messages = writer((model) => messagesEntry(model, pathsOf));
-  const chat = writer((model) => chatEntry(model, pathsOf));
+  const messages = writer((model) => ({
+    ...{ type: "model", id: model.id, display_name: model.id },
+    created_at: new Date(CREATED * 1000).toISOString(),
+    ...extras(model, pathsOf),
+  }));
+  const chat = writer((model) => ({
+    ...{ id: model.id, object: "model", created: CREATED, owned_by: "tollgate" },
+    ...extras(model, pathsOf),
+  }));
   const common = { method: "GET", access: "key" } as const;
   router.addRoute({
     ...common,
@@ -32,7 +39,8 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue, paths
     path: "/v1/models/*",
     handler: (request) => {
       // Ids such as `req/…` contain a slash, which clients send as it is or encoded.
-      const id = decode(request.params["*"] ?? "");
+      const given = request.params["*"] ?? "";
+      const id = decodedPart(given) ?? given;
       const model = catalogue().get(id);
       const body = model && (isMessages(request) ? messages : chat)(model);
       if (body !== undefined) return { status: 200, headers: JSON_HEADERS, body };
@@ -75,26 +83,6 @@ function isMessages(request: PlainRequest): boolean {
   return request.headers["anthropic-version"] !== undefined;
 }
 
-function chatEntry(model: Model, pathsOf: PathsOf): object {
-  return {
-    id: model.id,
-    object: "model",
-    created: CREATED,
-    owned_by: "tollgate",
-    ...extras(model, pathsOf),
-  };
-}
-
-function messagesEntry(model: Model, pathsOf: PathsOf): object {
-  return {
-    type: "model",
-    id: model.id,
-    display_name: model.id,
-    created_at: new Date(CREATED * 1000).toISOString(),
-    ...extras(model, pathsOf),
-  };
-}
-
 function extras(model: Model, pathsOf: PathsOf): object {
   const { price, next } = model;
   return {
@@ -126,12 +114,4 @@ function priceJson({ unit, vnd, factors }: Price): object {
     // Factors on this price by what is counted, if it is not one price for all.
     ...(stated && { factors: stated }),
   };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

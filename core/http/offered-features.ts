@@ -163,7 +163,8 @@ class Decision {
       demands.every(({ row }) => this.allows(route, row.feature)),
     );
     if (routes.length === 0) {
-      const refused = demands.find(({ row }) => !this.isSold(row.feature)) ?? demands[0];
+      const isSold = ({ row }: Use) => this.routes.some((route) => this.allows(route, row.feature));
+      const refused = demands.find((use) => !isSold(use)) ?? demands[0];
       if (refused) return refusalOf(refused.row, refused.path);
     }
     const sold = (feature: Row["feature"]) =>
@@ -231,10 +232,6 @@ class Decision {
   private allows(route: Route, feature: Row["feature"]): boolean {
     return feature !== undefined && this.allowed.get(route)?.[feature] !== undefined;
   }
-
-  private isSold(feature: Row["feature"]): boolean {
-    return this.routes.some((route) => this.allows(route, feature));
-  }
 }
 
 /** Names the features that were left out in a header. Names may come from the client, so unsafe ones are skipped. */
@@ -266,10 +263,8 @@ function surchargeOf(
   for (const name of used) {
     const terms = routes.flatMap((allowed) => allowed[name] ?? []);
     const most = (value: (one: FeatureTerms) => number) => Math.max(...terms.map(value));
-    factor = productOf(
-      factor,
-      most((one) => one.factor),
-    );
+    const dearest = most((one) => one.factor);
+    factor = productOf(factor, dearest);
     holdTokens += most((one) => one.hold_tokens);
     holdFeesVnd += most((one) => one.fees * one.hold_uses);
     const fee = most((one) => one.fees);

@@ -17,12 +17,16 @@ export class Pipeline {
     this.wrapping = plugins.filter((plugin) => plugin.stream);
   }
 
-  admit(call: HttpCall): AwaitableVerdict {
-    return this.run("admit", call, 0);
-  }
-
-  request(call: HttpCall): AwaitableVerdict {
-    return this.run("request", call, 0);
+  /** Runs one stage of the plugins from the index `from` on, until one refuses the call. */
+  run(stage: Stage, call: HttpCall, from = 0): AwaitableVerdict {
+    for (let at = from; at < this.plugins.length; at++) {
+      if (call.entered <= at) call.entered = at + 1;
+      const verdict = this.plugins[at]?.[stage]?.(call);
+      if (verdict === undefined) continue;
+      if (verdict instanceof Promise) return this.runRest(stage, call, at + 1, verdict);
+      return verdict;
+    }
+    return undefined;
   }
 
   /** Returns the sink that the upstream writes to. What it gets passes through every plugin to `client`. */
@@ -89,17 +93,6 @@ export class Pipeline {
       }
     }
     if (failure !== undefined) throw failure;
-  }
-
-  private run(stage: Stage, call: HttpCall, from: number): AwaitableVerdict {
-    for (let at = from; at < this.plugins.length; at++) {
-      if (call.entered <= at) call.entered = at + 1;
-      const verdict = this.plugins[at]?.[stage]?.(call);
-      if (verdict === undefined) continue;
-      if (verdict instanceof Promise) return this.runRest(stage, call, at + 1, verdict);
-      return verdict;
-    }
-    return undefined;
   }
 
   private async runRest(

@@ -4,7 +4,6 @@ import { brokenBy, COMPLETE, GONE, type Outcome } from "../plugin/call.ts";
 import { contentTypeOf, type Sink } from "../plugin/plugin.ts";
 import type { PlainResponse } from "../plugin/router.ts";
 import { objectOf, parseJson } from "../process/json.ts";
-import type { Log } from "../process/log.ts";
 import { asBuffer } from "../sse/bytes.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { broken } from "../upstream/broken.ts";
@@ -13,7 +12,7 @@ import { type Refusal, refuse } from "../wire/refusal.ts";
 import { type ClientWire, kindOf } from "../wire/wire.ts";
 import { ClientWriter } from "./client-writer.ts";
 import { type HttpCall, isOver } from "./http-call.ts";
-import type { OnOver, Pipeline } from "./pipeline.ts";
+import type { OnOver } from "./pipeline.ts";
 import type { Runtime } from "./runtime.ts";
 import { eventsWithCost, LatestUsage, withCost } from "./shown-cost.ts";
 
@@ -33,10 +32,7 @@ const STATUS_CLIENT_GONE = 499;
  * a complete reply that is not charged.
  */
 export class Reply implements Sink, ClientEnd {
-  private readonly pipeline: Pipeline;
-  private readonly log: Log;
   private readonly wire: ClientWire;
-  private readonly wholeBytesMax: number;
   private readonly client: ClientWriter;
   /** Ends the call in any state of its sinks, and logs the reason. */
   readonly bug: (error: unknown) => void;
@@ -61,17 +57,14 @@ export class Reply implements Sink, ClientEnd {
   constructor(
     res: HttpResponse,
     private readonly call: HttpCall,
-    { pipeline, log, limits, unread }: Runtime,
+    private readonly runtime: Runtime,
     private readonly onOver: OnOver,
     onBug: (error: unknown) => void,
     headOnly: boolean,
   ) {
-    this.client = new ClientWriter(res, call, unread, headOnly);
-    this.pipeline = pipeline;
-    this.log = log;
+    this.client = new ClientWriter(res, call, runtime.unread, headOnly);
     this.wire = call.wire;
-    this.wholeBytesMax = limits.replyBytesMax;
-    this.heartbeat = new Heartbeat(limits.heartbeatMs);
+    this.heartbeat = new Heartbeat(runtime.limits.heartbeatMs);
     this.bug = onBug;
   }
 
@@ -146,13 +139,14 @@ export class Reply implements Sink, ClientEnd {
   }
 
   refusalOfSize(bytes: number): Outcome | undefined {
-    if (bytes > this.wholeBytesMax) return tooLarge(this.wholeBytesMax);
+    const { replyBytesMax } = this.runtime.limits;
+    if (bytes > replyBytesMax) return tooLarge(replyBytesMax);
     if (this.client.gather(bytes)) return undefined;
     return this.call.gone ? GONE : NO_ROOM;
   }
 
   dropWhole(): void {
-    this.client.dropGathered();
+    this.runtime.unread.release(this.client);
   }
 
   /** Writes a part of a stream, or of audio. The one place that decides what counts as delivered. */
@@ -250,7 +244,7 @@ export class Reply implements Sink, ClientEnd {
     if (failure && (kind === "refused" || !this.client.headSent)) call.status = failure.status;
     let pending: void | Promise<void>;
     try {
-      pending = this.pipeline.close(call);
+      pending = this.runtime.pipeline.close(call);
     } catch (error) {
       return this.notCharged(error);
     }
@@ -263,7 +257,7 @@ export class Reply implements Sink, ClientEnd {
 
   /** The charge is not durable: do not send the withheld bytes. */
   private notCharged(error: unknown): void {
-    this.log.error(
+    this.runtime.log.error(
       { err: error, call_id: this.call.id },
       "cannot charge a call; its reply is withheld and the client gets 503",
     );
@@ -273,18 +267,16 @@ export class Reply implements Sink, ClientEnd {
   }
 
   private finish(outcome: Outcome): void {
+    const failure = failureOf(outcome);
     if (this.call.gone) this.client.drop();
-    else if (this.lateStatus > 0 && !failureOf(outcome)) this.failLate(this.lateStatus);
-    else {
-      const failure = failureOf(outcome);
-      if (!failure) this.writeWithheld();
-      else this.client.fail(failure, this.wire, this.eventsWritten);
-    }
+    else if (failure) this.client.fail(failure, this.wire, this.eventsWritten);
+    else if (this.lateStatus > 0) this.failLate(this.lateStatus);
+    else this.writeWithheld();
     // The reply may wait for its client for a while. Nothing else of the call should.
     this.withheld.length = 0;
     this.call.letGo();
     this.call.step("ended");
-    this.onOver(this.call, this.pipeline);
+    this.onOver(this.call, this.runtime.pipeline);
   }
 
   /** Turns a refusal that comes after a sign of life into the event that ends the stream. */
@@ -292,11 +284,8 @@ export class Reply implements Sink, ClientEnd {
     const body = objectOf(parseJson(Buffer.concat(this.withheld).toString()));
     const message = objectOf(body?.["error"])?.["message"];
     const said = typeof message === "string" ? message : "The model's provider refused the call.";
-    this.client.fail(
-      refuse.as(status, "invalid_request_error", said),
-      this.wire,
-      this.eventsWritten,
-    );
+    const refusal = refuse.as(status, "invalid_request_error", said);
+    this.client.fail(refusal, this.wire, this.eventsWritten);
   }
 
   private writeWithheld(): void {

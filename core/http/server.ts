@@ -69,9 +69,6 @@ export class Server {
   readonly callsInFlight = new HttpCallsInFlight();
   private readonly ended: EndedCalls;
   private readonly onCallOver: OnOver;
-  private readonly refusal: () => Refusal | undefined;
-  private readonly listener: Listener;
-  private readonly operatorListener: Listener | undefined;
   private sweeper: NodeJS.Timeout | undefined = undefined;
   /** In a handover, calls that come on open connections are still served. */
   private phase: "serving" | "handover" | "refusing" = "serving";
@@ -79,10 +76,8 @@ export class Server {
   private lastUsedMs = 0;
   private onIdle: (() => void) | undefined = undefined;
 
-  constructor({ listener, operatorListener, clock, log, refusal, onEnded }: ServerOptions) {
-    this.listener = listener;
-    this.operatorListener = operatorListener;
-    this.refusal = refusal;
+  constructor(private readonly options: ServerOptions) {
+    const { listener, operatorListener, clock, log, onEnded } = options;
     this.ended = new EndedCalls(onEnded, log);
     this.onCallOver = (call, pipeline) => {
       call.endedMs = clock.monotonic();
@@ -98,18 +93,18 @@ export class Server {
   }
 
   get engine(): string {
-    return this.listener.build;
+    return this.options.listener.build;
   }
 
   /** Resolves with the port. Rejects if the port cannot be bound. */
   listen(host: string, port: number, shared: boolean): Promise<number> {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
-    return this.listener.listen(host, port, shared);
+    return this.options.listener.listen(host, port, shared);
   }
 
   /** Listens for operators too. Rejects if the port cannot be bound. */
   async listenForOperators(host: string, port: number, shared: boolean): Promise<void> {
-    await this.operatorListener?.listen(host, port, shared);
+    await this.options.operatorListener?.listen(host, port, shared);
   }
 
   get isStopping(): boolean {
@@ -124,7 +119,7 @@ export class Server {
    */
   async drain({ drainMs, handoverMs }: Pick<Limits, "drainMs" | "handoverMs">): Promise<void> {
     const beganMs = performance.now();
-    await this.listener.stopListening();
+    await this.options.listener.stopListening();
     this.phase = handoverMs > 0 ? "handover" : "refusing";
     this.lastUsedMs = performance.now();
     for (const call of this.callsInFlight) call.replyHeaders.push("connection", "close");
@@ -144,7 +139,7 @@ export class Server {
 
   /** Resolves once no connection is open, once none has been used for `quietMs`, or at `untilMs`. */
   private async quiet(quietMs: number, untilMs: number): Promise<void> {
-    while (this.listener.connections > 0 && performance.now() < untilMs) {
+    while (this.options.listener.connections > 0 && performance.now() < untilMs) {
       const isUsed = this.callsInFlight.size > 0 || performance.now() - this.lastUsedMs < quietMs;
       if (!isUsed) return;
       const polledMs = performance.now();
@@ -156,8 +151,8 @@ export class Server {
 
   close(): void {
     clearInterval(this.sweeper);
-    this.listener.close();
-    this.operatorListener?.close();
+    this.options.listener.close();
+    this.options.operatorListener?.close();
   }
 
   /** Resolves when no call is in flight, or after `limitMs`. */
@@ -231,7 +226,7 @@ export class Server {
     const refusal =
       this.phase === "refusing"
         ? refuse.unavailable("The gateway is shutting down; another process takes new calls.")
-        : (this.callsInFlight.refusal(runtime.limits.callsMax) ?? this.refusal());
+        : (this.callsInFlight.refusal(runtime.limits.callsMax) ?? this.options.refusal());
     if (refusal) {
       return this.begin(res, endpoint, headers, id, { isCall: false, wire }).reject(refusal);
     }

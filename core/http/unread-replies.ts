@@ -27,10 +27,11 @@ const FULL =
  */
 export class UnreadReplies implements UnreadReplyStatus {
   private readonly log: ThrottledLog;
-  private allBytes = 0;
+  /** Set here alone, as is `cut`. */
+  bytes = 0;
   /** Of these, the bytes of replies that wait, and so can be cut. */
   private waitingBytes = 0;
-  private cutReplies = 0;
+  cut = 0;
   private readonly byAccount = new Map<string, Waiting>();
 
   constructor(
@@ -40,17 +41,9 @@ export class UnreadReplies implements UnreadReplyStatus {
     this.log = new ThrottledLog(log);
   }
 
-  get bytes(): number {
-    return this.allBytes;
-  }
-
-  get cut(): number {
-    return this.cutReplies;
-  }
-
   /** Counts a reply that arrives and is kept until it is whole. Returns false if there is no room, even after cuts. */
   gather(reply: KeptReply, bytes: number): boolean {
-    const arriving = this.allBytes - this.waitingBytes - reply.keptBytes + bytes;
+    const arriving = this.bytes - this.waitingBytes - reply.keptBytes + bytes;
     // Other replies that arrive take all: to cut those that wait would not make enough room.
     if (arriving > this.bytesMax) return false;
     this.set(reply, bytes);
@@ -92,17 +85,17 @@ export class UnreadReplies implements UnreadReplyStatus {
   private set(reply: KeptReply, bytes: number, waiting?: Waiting): void {
     const change = bytes - reply.keptBytes;
     reply.keptBytes = bytes;
-    this.allBytes += change;
+    this.bytes += change;
     if (!waiting) return;
     waiting.bytes += change;
     this.waitingBytes += change;
   }
 
   private makeRoom(): void {
-    while (this.allBytes > this.bytesMax) {
+    while (this.bytes > this.bytesMax) {
       const reply = this.longestOfMost();
       if (!reply) return;
-      this.cutReplies++;
+      this.cut++;
       this.log.warn({ account_id: reply.accountId }, FULL);
       this.release(reply);
       reply.cut();

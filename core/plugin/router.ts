@@ -190,7 +190,7 @@ function matchParts(
     const value = given[at];
     if (value === undefined) return undefined;
     if (part.startsWith(":")) {
-      const decoded = decode(value);
+      const decoded = decodedPart(value);
       if (decoded === undefined || decoded === "") return undefined;
       params[part.slice(1)] = decoded;
     } else if (part !== value) return undefined;
@@ -198,7 +198,8 @@ function matchParts(
   return given.length === parts.length ? params : undefined;
 }
 
-function decode(text: string): string | undefined {
+/** Returns a part of a path without its percent-encoding; undefined if that is wrong. */
+export function decodedPart(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -23,7 +23,6 @@ export type EventKind = "data" | "usage" | "terminal" | "error";
  * decoded.
  */
 export class ServerEvent {
-  private readonly from: number;
   private scanned = false;
   private eventType: string | undefined = undefined;
   private dataFrom = 0;
@@ -38,10 +37,8 @@ export class ServerEvent {
     readonly raw: Uint8Array,
     /** Set once by the first reader that knows the protocol: `kindOf` of the contract. */
     public kind: EventKind | undefined = undefined,
-    from = 0,
-  ) {
-    this.from = from;
-  }
+    private readonly from = 0,
+  ) {}
 
   /** The value of the `event:` line; undefined if there is none. */
   get type(): string | undefined {
@@ -127,7 +124,8 @@ export class SseReader {
       start = at;
     }
     this.line = this.lineWith(bytes, at, length);
-    return this.keep(bytes, start);
+    // Copies the incomplete block at the end of the chunk: it must not keep the whole chunk in memory.
+    return start === length || this.append(bytes, start, length);
   }
 
   /**
@@ -181,11 +179,6 @@ export class SseReader {
     this.first = false;
     onEvent(new ServerEvent(raw, undefined, from));
     return true;
-  }
-
-  /** Copies the incomplete block at the end of a chunk: it must not keep the whole chunk in memory. */
-  private keep(bytes: Buffer, start: number): boolean {
-    return start === bytes.length || this.append(bytes, start, bytes.length);
   }
 
   private append(bytes: Buffer, start: number, end: number): boolean {

@@ -56,8 +56,8 @@ t.test("the pipeline", async (t) => {
       const notes: string[] = [];
       const pipeline = new Pipeline([noting("a", notes), noting("b", notes), noting("c", notes)]);
       const call = newCall();
-      t.equal(pipeline.admit(call), undefined);
-      t.equal(pipeline.request(call), undefined);
+      t.equal(pipeline.run("admit", call), undefined);
+      t.equal(pipeline.run("request", call), undefined);
       const sink = pipeline.wrap(call, clientSink(notes));
       sink.head(200, []);
       sink.event(new ServerEvent(Buffer.from("data: x\n\n")));
@@ -86,7 +86,7 @@ t.test("the pipeline", async (t) => {
           noting("c", notes),
         ]);
         const call = newCall();
-        t.equal(pipeline[stage](call), refusal);
+        t.equal(pipeline.run(stage, call), refusal);
         pipeline.close(call);
         t.strictSame(notes, [`${stage} a`, "close a", "close b"]);
       },
@@ -102,8 +102,8 @@ t.test("the pipeline", async (t) => {
         noting("b", notes),
       ]);
       const call = newCall();
-      pipeline.admit(call);
-      pipeline.request(call);
+      pipeline.run("admit", call);
+      pipeline.run("request", call);
       notes.length = 0;
       pipeline.close(call);
       t.strictSame(notes, ["close a", "close b"]);
@@ -121,8 +121,8 @@ t.test("the pipeline", async (t) => {
     const late = noting("late", notes, { request: async () => undefined });
     const pipeline = new Pipeline([noting("a", notes), late, noting("b", notes)]);
     const call = newCall();
-    t.equal(pipeline.admit(call), undefined);
-    const verdict = pipeline.request(call);
+    t.equal(pipeline.run("admit", call), undefined);
+    const verdict = pipeline.run("request", call);
     t.ok(verdict instanceof Promise);
     t.ok(!notes.includes("request b"), "the next plugin waits");
     t.equal(await verdict, undefined);
@@ -135,7 +135,7 @@ t.test("the pipeline", async (t) => {
     const late = noting("late", notes, { admit: async () => refusal });
     const pipeline = new Pipeline([late, noting("b", notes)]);
     const call = newCall();
-    t.equal(await pipeline.admit(call), refusal);
+    t.equal(await pipeline.run("admit", call), refusal);
     pipeline.close(call);
     t.strictSame(notes, ["close late"]);
   });
@@ -151,7 +151,7 @@ t.test("the pipeline", async (t) => {
     });
     const pipeline = new Pipeline([slow, noting("holds", notes)]);
     const call = newCall();
-    const verdict = pipeline.request(call);
+    const verdict = pipeline.run("request", call);
     call.gone = true;
     finish();
     await verdict;
@@ -169,7 +169,7 @@ t.test("the pipeline", async (t) => {
     });
     const pipeline = new Pipeline([noting("a", notes), buggy, noting("b", notes)]);
     const call = newCall();
-    t.throws(() => pipeline.request(call), bug);
+    t.throws(() => pipeline.run("request", call), bug);
     pipeline.close(call);
     t.strictSame(notes, ["request a", "close a", "close buggy"]);
   });
@@ -194,7 +194,7 @@ t.test("the pipeline", async (t) => {
           noting("d", notes),
         ]);
         const call = newCall();
-        pipeline.request(call);
+        pipeline.run("request", call);
         notes.length = 0;
         await t.rejects(async () => pipeline.close(call), /first/);
         t.strictSame(notes, ["close a", "close d"]);
@@ -212,7 +212,7 @@ t.test("the pipeline", async (t) => {
     });
     const pipeline = new Pipeline([slow, noting("b", notes)]);
     const call = newCall();
-    pipeline.request(call);
+    pipeline.run("request", call);
     notes.length = 0;
     await pipeline.close(call);
     t.strictSame(notes, ["close slow", "close b"]);
