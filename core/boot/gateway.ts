@@ -77,7 +77,8 @@ export class Gateway {
   readonly reloads: ConfigReloads;
   private upstreams: ConnectedUpstreams;
   private running: readonly Running[] = [];
-  private listening = "";
+  /** The address at which it takes calls: `http://127.0.0.1:8080`. Set here alone. */
+  address = "";
   private lastReload: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -154,10 +155,6 @@ export class Gateway {
     return gateway;
   }
 
-  get address(): string {
-    return this.listening;
-  }
-
   private get catalogue(): Catalogue {
     return this.config.catalogue.at(this.parts.clock.now());
   }
@@ -206,7 +203,7 @@ export class Gateway {
     const sharesPort = workers > 1;
     if (operators) await server.listenForOperators(operators.host, operators.port, sharesPort);
     const address = httpAddress(host, await server.listen(host, port, sharesPort));
-    this.listening = address;
+    this.address = address;
     for (const { plugin } of this.running) await plugin.listening?.(address);
     const { models, version } = config.catalogue;
     const adminAddress = operators && httpAddress(operators.host, operators.port);

@@ -129,6 +129,7 @@ async function createStores(config: Config, clock: Clock, log: Log): Promise<Sto
   const { database, loads } = ledger;
   const clockReaders: ClockReader[] = [];
   const faultReaders: ReadFaults[] = [];
+  const shared = { ledger, database, loads, clockReaders, faultReaders };
   if (config.stores.ledger !== "embedded") {
     clockReaders.push({ name: "Postgres", read: () => ledger.now() });
     faultReaders.push(() => faultsOfPostgres(loads));
@@ -138,11 +139,9 @@ async function createStores(config: Config, clock: Clock, log: Log): Promise<Sto
     clockReaders.push({ name: "Redis", read: () => timeOfRedis(client, REDIS_PREFIX, clock) });
     faultReaders.push(() => faultsOfRedis(client, REDIS_PREFIX));
     const balancesLock = { start: () => refuseOwnedBalances(database), async stop() {} };
-    const readers = { clockReaders, faultReaders };
-    return { holdStore, rateLimiter, ledger, database, loads, balancesLock, ...readers };
+    return { ...shared, holdStore, rateLimiter, balancesLock };
   }
-  const rateLimiter = new EmbeddedRateLimiter(clock);
-  const own = { rateLimiter, ledger, database, loads, clockReaders, faultReaders };
+  const own = { ...shared, rateLimiter: new EmbeddedRateLimiter(clock) };
   if (config.stores.ledger === "embedded") {
     return { ...own, holdStore: embedded(data, ledger, log), balancesLock: UNSHARED };
   }

@@ -35,7 +35,8 @@ export class PluginRunner {
   async start(config: ConfigWithPlugins, before: readonly Running[]): Promise<Running[]> {
     const plan = config.plugins.map((loaded) => {
       const kept = before.find((running) => isUnchanged(running, loaded, config));
-      return { loaded, kept, owner: kept?.owner ?? ownerOf(loaded) };
+      const { name, module } = loaded;
+      return { loaded, kept, owner: kept?.owner ?? { name, uses: module.uses ?? [] } };
     });
     this.board.start(new Set(plan.map(({ owner }) => owner)));
     const running: Running[] = [];
@@ -95,10 +96,6 @@ export class PluginRunner {
       this.board.withdraw(owner);
     }
   }
-}
-
-function ownerOf({ name, module }: LoadedPlugin): Owner {
-  return { name, uses: module.uses ?? [] };
 }
 
 /** Returns true if the running plugin has the module and options of `loaded`, and nothing that it reads has changed. */

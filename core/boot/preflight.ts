@@ -197,13 +197,11 @@ function addressFault(setting: string, host: string, port: number, code: string)
   }
 }
 
-type Ping<T> = (url: string, timeoutMs: number) => Promise<T>;
-
 async function reach<T>(
   setting: string,
   name: string,
   servers: readonly string[],
-  ping: Ping<T>,
+  ping: (url: string, timeoutMs: number) => Promise<T>,
   patienceMs: number,
 ): Promise<T> {
   const deadline = performance.now() + patienceMs;

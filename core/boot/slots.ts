@@ -1,32 +1,20 @@
-import type { KeySealer, MemberLimits } from "../accounts/index.ts";
-import type { BodyMeasure } from "../body/thread-work.ts";
-import type { DiscountSource } from "../catalogue/discount.ts";
 import type { Corrections } from "../money/ledger/corrections.ts";
 import type { Operations } from "../money/operations.ts";
 import type { Wallets } from "../money/wallet.ts";
 import type { ModelNames } from "../plugin/model-names.ts";
-import type {
-  CoreSlot,
-  CoreSlotName,
-  PluginCounter,
-  PluginGauge,
-  ProviderCosts,
-  SharedSlot,
-  Slot,
-  SlotName,
-  Slots,
-} from "../plugin/slot.ts";
 import {
-  type CustomerGuard,
-  type Customers,
-  type Messages,
+  type CoreSlot,
+  type CoreSlotName,
   noCustomers,
   noMessages,
   noOperators,
-  type OperatorGuard,
-  type Operators,
+  type PluginSlotName,
   refuseCustomers,
   refuseOperators,
+  type SharedSlot,
+  type Slot,
+  type SlotName,
+  type Slots,
   unknownCosts,
 } from "../plugin/slot.ts";
 
@@ -35,6 +23,11 @@ export interface Owner {
   readonly name: string;
   /** The slots that the plugin's module names. */
   readonly uses: readonly SlotName[];
+}
+
+interface Provided<T = unknown> {
+  readonly owner: Owner;
+  readonly value: T;
 }
 
 interface CoreValues {
@@ -51,7 +44,7 @@ interface CoreValues {
 export class SlotBoard {
   private serving: ReadonlySet<Owner> | undefined;
   private starting: ReadonlySet<Owner> | undefined;
-  private readonly places = placesBy((viewer, owner) => this.counts(viewer, owner));
+  private readonly places = new Map<PluginSlotName, readonly Provided[]>();
 
   constructor(
     private readonly exactNames: ModelNames,
@@ -60,26 +53,27 @@ export class SlotBoard {
 
   /** Returns the slots as `viewer` sees and fills them. Without a viewer: as core sees them, which fills none. */
   slotsOf(viewer: Owner | undefined): Slots {
-    const { places } = this;
+    const slot = <T>(name: PluginSlotName, empty: T) => this.slot(name, viewer, empty);
+    const shared = <T>(name: PluginSlotName) => this.sharedSlot<T>(name, viewer);
     return {
       wallets: offered("wallets", this.core.wallets, viewer),
       operations: offered("operations", this.core.operations, viewer),
       corrections: offered("corrections", this.core.corrections, viewer),
       guards: {
-        operator: places.operator.slot(viewer, refuseOperators),
-        customer: places.customer.slot(viewer, refuseCustomers),
+        operator: slot("guards.operator", refuseOperators),
+        customer: slot("guards.customer", refuseCustomers),
       },
-      operators: places.operators.slot(viewer, noOperators()),
-      customers: places.customers.slot(viewer, noCustomers()),
-      messages: places.messages.slot(viewer, noMessages),
-      modelNames: places.modelNames.slot(viewer, this.exactNames),
-      keySealer: places.keySealer.slot(viewer, undefined),
-      memberLimits: places.memberLimits.slot(viewer, undefined),
-      providerCosts: places.providerCosts.slot(viewer, unknownCosts),
-      discounts: places.discounts.shared(viewer),
-      counters: places.counters.shared(viewer),
-      gauges: places.gauges.shared(viewer),
-      bodyMeasures: places.bodyMeasures.shared(viewer),
+      operators: slot("operators", noOperators()),
+      customers: slot("customers", noCustomers()),
+      messages: slot("messages", noMessages),
+      modelNames: slot("modelNames", this.exactNames),
+      keySealer: slot("keySealer", undefined),
+      memberLimits: slot("memberLimits", undefined),
+      providerCosts: slot("providerCosts", unknownCosts),
+      discounts: shared("discounts"),
+      counters: shared("counters"),
+      gauges: shared("gauges"),
+      bodyMeasures: shared("bodyMeasures"),
     };
   }
 
@@ -98,7 +92,46 @@ export class SlotBoard {
   }
 
   withdraw(owner: Owner): void {
-    for (const place of Object.values(this.places)) place.withdraw(owner);
+    for (const [name, provided] of this.places) {
+      const others = provided.filter((entry) => entry.owner !== owner);
+      this.places.set(name, others);
+    }
+  }
+
+  private slot<T>(name: PluginSlotName, viewer: Owner | undefined, empty: T): Slot<T> {
+    const newest = () => this.provided<T>(name).findLast(({ owner }) => this.counts(viewer, owner));
+    return {
+      get current() {
+        const entry = newest();
+        return entry ? entry.value : empty;
+      },
+      provide: (value) => this.provide(name, viewer, value),
+    };
+  }
+
+  private sharedSlot<T>(name: PluginSlotName, viewer: Owner | undefined): SharedSlot<T> {
+    const seen = () => this.provided<T>(name).filter(({ owner }) => this.counts(viewer, owner));
+    return {
+      get all() {
+        return seen().map(({ value }) => value);
+      },
+      provide: (value) => this.provide(name, viewer, value),
+    };
+  }
+
+  /** Returns the values of a slot, oldest first. Their type is that of the slot, which `slotsOf` alone names. */
+  private provided<T>(name: PluginSlotName): readonly Provided<T>[] {
+    return (this.places.get(name) ?? []) as Provided<T>[];
+  }
+
+  private provide(name: PluginSlotName, owner: Owner | undefined, value: unknown): () => void {
+    if (owner === undefined) throw new Error("core cannot fill a slot: only plugins can");
+    const entry = { owner, value };
+    this.places.set(name, [...this.provided(name), entry]);
+    return () => {
+      const others = this.provided(name).filter((other) => other !== entry);
+      this.places.set(name, others);
+    };
   }
 
   private counts(viewer: Owner | undefined, owner: Owner): boolean {
@@ -120,69 +153,4 @@ function offered<T>(name: CoreSlotName, value: T, viewer: Owner | undefined): Co
       throw new Error(message);
     },
   };
-}
-
-function placesBy(counts: Counts) {
-  return {
-    operator: new Place<OperatorGuard>(counts),
-    customer: new Place<CustomerGuard>(counts),
-    operators: new Place<Operators>(counts),
-    customers: new Place<Customers>(counts),
-    messages: new Place<Messages>(counts),
-    modelNames: new Place<ModelNames>(counts),
-    keySealer: new Place<KeySealer | undefined>(counts),
-    memberLimits: new Place<MemberLimits | undefined>(counts),
-    providerCosts: new Place<ProviderCosts>(counts),
-    discounts: new Place<DiscountSource>(counts),
-    counters: new Place<PluginCounter>(counts),
-    gauges: new Place<PluginGauge>(counts),
-    bodyMeasures: new Place<BodyMeasure>(counts),
-  };
-}
-
-type Counts = (viewer: Owner | undefined, owner: Owner) => boolean;
-
-/** The values of one slot, oldest first. */
-class Place<T> {
-  private readonly provided: { readonly owner: Owner; readonly value: T }[] = [];
-
-  constructor(private readonly counts: Counts) {}
-
-  slot(viewer: Owner | undefined, empty: T): Slot<T> {
-    const seen = () => this.provided.findLast(({ owner }) => this.counts(viewer, owner));
-    return {
-      get current() {
-        const newest = seen();
-        return newest ? newest.value : empty;
-      },
-      provide: (value) => this.provide(viewer, value),
-    };
-  }
-
-  shared(viewer: Owner | undefined): SharedSlot<T> {
-    const all = () =>
-      this.provided.filter(({ owner }) => this.counts(viewer, owner)).map(({ value }) => value);
-    return {
-      get all() {
-        return all();
-      },
-      provide: (value) => this.provide(viewer, value),
-    };
-  }
-
-  withdraw(owner: Owner): void {
-    for (let at = this.provided.length - 1; at >= 0; at--) {
-      if (this.provided[at]?.owner === owner) this.provided.splice(at, 1);
-    }
-  }
-
-  private provide(owner: Owner | undefined, value: T): () => void {
-    if (owner === undefined) throw new Error("core cannot fill a slot: only plugins can");
-    const entry = { owner, value };
-    this.provided.push(entry);
-    return () => {
-      const at = this.provided.indexOf(entry);
-      if (at >= 0) this.provided.splice(at, 1);
-    };
-  }
 }
