@@ -7,6 +7,11 @@ export function dayOf(time: Date): string {
   return new Date(time.getTime() + OFFSET_MS).toISOString().slice(0, 10);
 }
 
+/** Returns the last day in Vietnam of a period that ends before this instant. */
+export function lastDayBefore(end: Date): string {
+  return dayOf(new Date(end.getTime() - 1));
+}
+
 /** Returns the first instant of a day in Vietnam. */
 export function startOfDay(day: string): Date {
   return new Date(Date.parse(`${day}T00:00:00Z`) - OFFSET_MS);

@@ -75,9 +75,13 @@ export interface Report {
   readonly isCut: boolean;
 }
 
+/** See `StatementRow`. */
+export const MOVEMENT_KINDS = [
+  ...(["transfer", "credit", "bonus", "voucher", "taken_back", "refund", "adjustment"] as const),
+] as const;
+
 /** Movements of a period by their kind in statements, and what customers had left at its end, in µđ. */
-export interface MoneyReport
-  extends Readonly<Record<Exclude<StatementRow["kind"], "charges">, bigint>> {
+export interface MoneyReport extends Readonly<Record<MovementKind, bigint>> {
   readonly owed: bigint;
   /** Of `owed`, what is left of gifts (bonuses and vouchers), and the charges of the period that gifts paid: gifts are spent last. */
   readonly owedGifts: bigint;
@@ -199,6 +203,8 @@ export interface Statement {
   readonly isCut: boolean;
 }
 
+type MovementKind = (typeof MOVEMENT_KINDS)[number];
+
 export interface StatementRow {
   /** Of a movement: when it was committed; null for the charges of a day. */
   readonly at: Date | null;
@@ -209,15 +215,7 @@ export interface StatementRow {
    * what was taken back of one. `taken_back`: of a top-up. `refund`: of a
    * call. `adjustment`: another correction, of either sign. `charges`: all calls of the day.
    */
-  readonly kind:
-    | "transfer"
-    | "credit"
-    | "bonus"
-    | "voucher"
-    | "taken_back"
-    | "refund"
-    | "adjustment"
-    | "charges";
+  readonly kind: MovementKind | "charges";
   readonly amountMicroVnd: bigint;
   /** After this row. */
   readonly balanceMicroVnd: bigint;

@@ -15,7 +15,7 @@ interface Row extends Omit<Moved, "through"> {
 }
 
 export async function movedAfter(
-  database: Pick<Database, "query">,
+  database: Database,
   after: bigint | undefined,
   belowMicroVnd: number,
 ): Promise<Moved> {

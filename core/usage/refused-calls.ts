@@ -5,7 +5,7 @@ import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { withTimeout } from "../process/timeout.ts";
-import { dayOf } from "../process/vietnam-day.ts";
+import { dayOf, lastDayBefore } from "../process/vietnam-day.ts";
 import type { Refusal } from "../wire/refusal.ts";
 import type { RefusedCall, RefusedCalls, RefusedCount, UsageFilter } from "./books.ts";
 import { keysOfMember } from "./usage-page-statement.ts";
@@ -46,7 +46,7 @@ interface CallersKey {
 }
 
 interface RefusedCallsOptions {
-  readonly database: Pick<Database, "query">;
+  readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -190,8 +190,6 @@ function causeOf({ code, param, type }: Refusal): string {
 const LAST_REFUSED_CALLS = 20;
 const COUNTS_SHOWN_MAX = 1_000;
 
-type Queries = Pick<Database, "query">;
-
 /** Counts of one account, and its last refused calls, newest first. */
 interface RefusedBatch {
   readonly accountId: string;
@@ -201,36 +199,28 @@ interface RefusedBatch {
 
 /** Adds counts of refused calls. If the reply of the database is lost, a repetition counts them twice. */
 export async function addRefusedCalls(
-  database: Queries,
+  database: Database,
   batches: readonly RefusedBatch[],
 ): Promise<void> {
   const counts = batches.flatMap(({ accountId, counts }) =>
-    counts.map((count) => ({
-      account_id: accountId,
-      day: count.day,
-      key_id: count.keyId,
-      status: count.status,
-      cause: count.cause,
-      calls: count.calls,
-      last_at: count.lastAt,
-    })),
+    counts.map((count) => ({ accountId, ...count })),
   );
-  const last = batches.map(({ accountId, last }) => ({ account_id: accountId, calls: last }));
+  const last = batches.map(({ accountId, last }) => ({ accountId, calls: last }));
   // Always in the same order, so that two processes never wait for each other.
   await database.query(
     `with counted as (
       insert into refused_calls as total (account_id, day, key_id, status, cause, calls, last_at)
       select * from jsonb_to_recordset($1::text::jsonb) as new (
-        account_id uuid, day date, key_id uuid, status smallint, cause text, calls bigint, last_at timestamptz
+        "accountId" uuid, day date, "keyId" uuid, status smallint, cause text, calls bigint, "lastAt" timestamptz
       )
-      order by account_id, day, key_id, status, cause
+      order by "accountId", day, "keyId", status, cause
       on conflict (account_id, day, key_id, status, cause) do update set
         calls = total.calls + excluded.calls,
         last_at = greatest(total.last_at, excluded.last_at)
     )
     insert into last_refused_calls as kept (account_id, calls)
-    select * from jsonb_to_recordset($2::text::jsonb) as new (account_id uuid, calls jsonb)
-    order by account_id
+    select * from jsonb_to_recordset($2::text::jsonb) as new ("accountId" uuid, calls jsonb)
+    order by "accountId"
     on conflict (account_id) do update set
       calls = jsonb_path_query_array(excluded.calls || kept.calls, '$[0 to ${LAST_REFUSED_CALLS - 1}]')`,
     [JSON.stringify(counts), JSON.stringify(last)],
@@ -238,13 +228,13 @@ export async function addRefusedCalls(
 }
 
 /** Deletes counts of days before this one. */
-export async function dropRefusedCalls(database: Queries, before: Date): Promise<void> {
+export async function dropRefusedCalls(database: Database, before: Date): Promise<void> {
   await database.query("delete from refused_calls where day < $1", [dayOf(before)]);
 }
 
 /** Returns the refused calls of an account that pass the filter, which applies to whole days. */
 export async function refusedCalls(
-  database: Queries,
+  database: Database,
   accountId: string,
   filter: UsageFilter,
 ): Promise<RefusedCalls> {
@@ -270,7 +260,7 @@ export async function refusedCalls(
  * them, 100 ms.
  */
 export async function refusedCall(
-  database: Queries,
+  database: Database,
   callId: string,
 ): Promise<(RefusedCall & { readonly accountId: string }) | undefined> {
   const [found] = await database.query<{ accountId: string; call: StoredCall }>(
@@ -281,14 +271,14 @@ export async function refusedCall(
   return found && { ...found.call, accountId: found.accountId, at: new Date(found.call.at) };
 }
 
-async function keysOf(database: Queries, member: string): Promise<ReadonlySet<string>> {
+async function keysOf(database: Database, member: string): Promise<ReadonlySet<string>> {
   const find = "select id from api_keys where member_id = $1";
   const keys = await database.query<{ id: string }>(find, [member]);
   return new Set(keys.map(({ id }) => id));
 }
 
 function countsOf(
-  database: Queries,
+  database: Database,
   accountId: string,
   { from, to, key, member, status }: UsageFilter,
 ): Promise<RefusedCount[]> {
@@ -297,7 +287,7 @@ function countsOf(
   const must = (condition: string, value: Parameter) =>
     conditions.push(`${condition} $${parameters.push(value)}`);
   if (from) must("day >=", dayOf(from));
-  if (to) must("day <=", lastDayOf(to));
+  if (to) must("day <=", lastDayBefore(to));
   if (key !== undefined) must("key_id =", key);
   if (member !== undefined) {
     conditions.push(`key_id = any (${keysOfMember(`$${parameters.push(member)}`)})`);
@@ -314,15 +304,10 @@ function countsOf(
 
 function isWanted(call: RefusedCall, { from, to, key, model, status }: UsageFilter): boolean {
   const day = dayOf(call.at);
-  if ((from && day < dayOf(from)) || (to && day > lastDayOf(to))) return false;
+  if ((from && day < dayOf(from)) || (to && day > lastDayBefore(to))) return false;
   if (key !== undefined && call.keyId !== key) return false;
   if (model !== undefined && call.model !== model) return false;
   return typeof status !== "number" || call.status === status;
-}
-
-/** Returns the last day of a period that ends before this instant. */
-function lastDayOf(to: Date): string {
-  return dayOf(new Date(to.getTime() - 1));
 }
 
 type StoredCall = Omit<RefusedCall, "at"> & { readonly at: string };

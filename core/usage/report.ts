@@ -1,6 +1,7 @@
 import type { Database, Parameter } from "../database/database.ts";
 import { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 import {
+  MOVEMENT_KINDS,
   type MoneyReport,
   REPORT_AMOUNTS,
   REPORT_COUNTS,
@@ -30,33 +31,58 @@ const SUMS = [
   ),
 ].join(", ");
 
-/**
- * Returns sums over all accounts, of the days from `from` to `to`, both included. Reads the sums that each commit updates,
- * so the time depends on days, models and keys, not on calls.
- */
-export async function usageReport(
-  database: Pick<Database, "query">,
-  by: ReportDimension,
-  from: string,
-  to: string,
-  limit: number,
-): Promise<Report> {
-  const groups = GROUPS[by].map(([column]) => column.replace("::text", ""));
-  const isOfKeys = by === "account" || by === "key";
-  const [source, parameters] = isOfKeys ? await keysOf(database, from, to) : modelsOf(from, to);
-  const rows = await database.query<ReportRow & { readonly isTotal: boolean }>(
-    `select ${GROUPS[by].map(([column, name]) => `${column} as "${name}"`).join(", ")},
-      grouping(${groups[0]}) = 1 as "isTotal", ${SUMS}
-    from ${source}
-    group by grouping sets ((${groups.join(", ")}), ())
-    having grouping(${groups[0]}) = 1 or sum(sign * calls) > 0
-    order by grouping(${groups[0]}) desc, ${by === "day" ? "day" : `sum(sign * charged) desc, ${groups[0]}`}
-    limit ${limit + 2}`,
-    parameters,
-  );
-  const [total, ...sums] = rows.map(({ isTotal: _, ...sum }) => sum);
-  if (!total) throw new Error("the sum of all usage is missing");
-  return { rows: sums.slice(0, limit), total, isCut: sums.length > limit };
+/** Sums over the calls and the money of all accounts. */
+export function reportsOf(database: Database) {
+  return {
+    /**
+     * Returns sums over all accounts, of the days (in Vietnam) from `from` to `to`, both included, and of all of them: at most
+     * `limit` rows. Call `prepareReport` before. Reads the sums that each commit updates, so the time depends on days, models
+     * and keys, not on calls.
+     */
+    async report(by: ReportDimension, from: string, to: string, limit: number): Promise<Report> {
+      const groups = GROUPS[by].map(([column]) => column.replace("::text", ""));
+      const isOfKeys = by === "account" || by === "key";
+      const [source, parameters] = isOfKeys ? await keysOf(database, from, to) : modelsOf(from, to);
+      const rows = await database.query<ReportRow & { readonly isTotal: boolean }>(
+        `select ${GROUPS[by].map(([column, name]) => `${column} as "${name}"`).join(", ")},
+          grouping(${groups[0]}) = 1 as "isTotal", ${SUMS}
+        from ${source}
+        group by grouping sets ((${groups.join(", ")}), ())
+        having grouping(${groups[0]}) = 1 or sum(sign * calls) > 0
+        order by grouping(${groups[0]}) desc, ${by === "day" ? "day" : `sum(sign * charged) desc, ${groups[0]}`}
+        limit ${limit + 2}`,
+        parameters,
+      );
+      const [total, ...sums] = rows.map(({ isTotal: _, ...sum }) => sum);
+      if (!total) throw new Error("the sum of all usage is missing");
+      return { rows: sums.slice(0, limit), total, isCut: sums.length > limit };
+    },
+
+    /**
+     * Returns the movements of the days from `from` to `to`, both included, and what customers had left at the end of `to`: the
+     * balances of now less what has changed since.
+     */
+    async money(from: string, to: string): Promise<MoneyReport> {
+      const [row] = await database.query<Omit<MoneyReport, "owedGifts" | "giftsSpent">>(
+        `with movements as materialized (
+          select at >= $2 as is_later, amount, ${MOVEMENT_KIND} as kind
+          from ledger_entries where call_id is null and at >= $1
+        )
+        select
+          ${MOVEMENT_KINDS.map((kind) => `${sumOf(`kind = '${kind}' and not is_later`)} as "${kind}"`).join(", ")},
+          ((select coalesce(sum(balance), 0) from wallets) - ${sumOf("is_later")}
+            + coalesce((select sum(charged) from report_models where day > $3::text::date), 0))::bigint as owed
+        from (select) one`,
+        [startOfDay(from), endOfDay(to), to],
+      );
+      if (!row) throw new Error("the sums of movements are missing");
+      const [before, owedGifts] = [
+        await giftsLeft(database, from),
+        await giftsLeft(database, dayAfter(to)),
+      ];
+      return { ...row, owedGifts, giftsSpent: before + row.bonus + row.voucher - owedGifts };
+    },
+  };
 }
 
 const LAST_DAY = "2200-12-31";
@@ -72,11 +98,7 @@ function modelsOf(from: string, to: string): Source {
  * Sums of months, from the one whose start is nearest; then adds or takes off the days between it and the period's end. Months
  * that are over are added up first, if no report has done so.
  */
-async function keysOf(
-  database: Pick<Database, "query">,
-  from: string,
-  to: string,
-): Promise<Source> {
+async function keysOf(database: Database, from: string, to: string): Promise<Source> {
   const end = dayAfter(to);
   const months = [nearestMonth(from), nearestMonth(end)] as const;
   const [row] = await database.query<{ current: string }>(
@@ -111,39 +133,8 @@ function dayAfter(day: string): string {
   return dayOf(endOfDay(day));
 }
 
-/**
- * Returns the movements of the days from `from` to `to`, both included, and what customers had left at the end of `to`: the
- * balances of now less what has changed since.
- */
-export async function moneyReport(
-  database: Pick<Database, "query">,
-  from: string,
-  to: string,
-): Promise<MoneyReport> {
-  const [row] = await database.query<Omit<MoneyReport, "owedGifts" | "giftsSpent">>(
-    `with movements as materialized (
-      select at >= $2 as is_later, amount, ${MOVEMENT_KIND} as kind
-      from ledger_entries where call_id is null and at >= $1
-    )
-    select
-      ${["transfer", "credit", "bonus", "voucher", "taken_back", "refund", "adjustment"]
-        .map((kind) => `${sumOf(`kind = '${kind}' and not is_later`)} as "${kind}"`)
-        .join(", ")},
-      ((select coalesce(sum(balance), 0) from wallets) - ${sumOf("is_later")}
-        + coalesce((select sum(charged) from report_models where day > $3::text::date), 0))::bigint as owed
-    from (select) one`,
-    [startOfDay(from), endOfDay(to), to],
-  );
-  if (!row) throw new Error("the sums of movements are missing");
-  const [before, owedGifts] = [
-    await giftsLeft(database, from),
-    await giftsLeft(database, dayAfter(to)),
-  ];
-  return { ...row, owedGifts, giftsSpent: before + row.bonus + row.voucher - owedGifts };
-}
-
 /** Returns what customers had left of gifts at the start of a day. Other money is spent first. */
-async function giftsLeft(database: Pick<Database, "query">, day: string): Promise<bigint> {
+async function giftsLeft(database: Database, day: string): Promise<bigint> {
   const [source, parameters] = await keysOf(database, day, LAST_DAY);
   const [row] = await database.query<{ left: bigint }>(
     `with gifts as (

@@ -4,20 +4,14 @@ import type { Database } from "../database/database.ts";
 import type { PluginDatabase } from "../database/migrate.ts";
 import { idTime, isId } from "../process/id.ts";
 import { packageRoot } from "../process/root.ts";
-import { dayOf } from "../process/vietnam-day.ts";
-import type {
-  ModelHealth,
-  ReportDimension,
-  UsageDimension,
-  UsageFilter,
-  UsagePage,
-} from "./books.ts";
+import { dayOf, lastDayBefore } from "../process/vietnam-day.ts";
+import type { ModelHealth, UsageFilter, UsagePage } from "./books.ts";
 import { monthStatements } from "./month-statements.ts";
 import { movedAfter } from "./moved.ts";
 import { refusedCall, refusedCalls } from "./refused-calls.ts";
-import { moneyReport, usageReport } from "./report.ts";
+import { reportsOf } from "./report.ts";
 import { callOf, callPage } from "./usage-records.ts";
-import { statementOf, usageByKey, usageSums } from "./usage-sums.ts";
+import { usageSumsOf } from "./usage-sums.ts";
 
 const INDEXES = pathToFileURL(join(packageRoot, "core/usage/page-indexes/"));
 const REPORT_SUMS = pathToFileURL(join(packageRoot, "core/usage/report-sums/"));
@@ -68,34 +62,12 @@ export function usageBooksOf(database: PluginDatabase) {
     /** Returns one of the last refused calls of any account, by its id: see `refused`. */
     refusedCall: (callId: string) => refusedCall(database, callId),
 
-    /**
-     * Returns sums by day (in Vietnam), model, key, or several of them, and the sum of all. The filter applies to whole
-     * days. The time grows with the days: bound them. With a status it grows with the failed calls, and lacks those of
-     * archived months.
-     */
-    sums: (accountId: string, by: readonly UsageDimension[], filter: UsageFilter) =>
-      usageSums(database, accountId, by, filter),
-
-    /** Returns all money of an account from the day (in Vietnam) of `from` to the one before `to`. */
-    statement: (accountId: string, from: Date, to: Date) =>
-      statementOf(database, accountId, from, to),
-
-    /** Returns the use of each of these keys of the account. Keys that were never used are missing. */
-    byKey: (accountId: string, keyIds: readonly string[]) =>
-      usageByKey(database, accountId, keyIds),
+    ...usageSumsOf(database),
 
     /** Creates the sums that `report` and `money` read, if they are missing. They add to the cost of recording a call. */
     prepareReport: () => database.migrate("report-sums", REPORT_SUMS),
 
-    /**
-     * Returns sums over all accounts, of the days (in Vietnam) from `from` to `to`, both included, and of all of them:
-     * at most `limit` rows. Call `prepareReport` before.
-     */
-    report: (by: ReportDimension, from: string, to: string, limit: number) =>
-      usageReport(database, by, from, to, limit),
-
-    /** Returns the movements of money of these days, and what customers had left at their end. */
-    money: (from: string, to: string) => moneyReport(database, from, to),
+    ...reportsOf(database),
 
     /**
      * Returns how the calls of all accounts since a time ended, by model: of the newest 10,000 if there are more. Models
@@ -115,7 +87,7 @@ export function usageBooksOf(database: PluginDatabase) {
 
 /** Reads a row for each archived month, and looks for one daily sum of the account in each. */
 export async function archivedBefore(
-  database: Pick<Database, "query">,
+  database: Database,
   accountId: string,
   { from, to }: Pick<UsageFilter, "from" | "to">,
 ): Promise<Date | undefined> {
@@ -131,13 +103,13 @@ export async function archivedBefore(
         and day between $4::text::date and $5::text::date
         and day >= (first + interval '7 hours')::date and day <= (last + interval '7 hours')::date
     )`,
-    [accountId, from ?? FIRST, to ?? LAST, dayOf(from ?? FIRST), dayOf(lastOf(to ?? LAST))],
+    [accountId, from ?? FIRST, to ?? LAST, dayOf(from ?? FIRST), lastDayBefore(to ?? LAST)],
   );
   return row?.end ?? undefined;
 }
 
 export async function archivedCall(
-  database: Pick<Database, "query">,
+  database: Database,
   accountId: string,
   callId: string,
 ): Promise<Date | undefined> {
@@ -151,15 +123,10 @@ export async function archivedCall(
 const FIRST = new Date(0);
 const LAST = new Date(Date.UTC(2200, 0));
 
-/** Returns the last instant of a period that ends before `end`. */
-function lastOf(end: Date): Date {
-  return new Date(end.getTime() - 1);
-}
-
 /** The newest calls of all accounts that are read: 20 ms. */
 const CALLS_MAX = 10_000;
 
-function modelHealth(database: Pick<Database, "query">, since: Date): Promise<ModelHealth[]> {
+function modelHealth(database: Database, since: Date): Promise<ModelHealth[]> {
   return database.query<ModelHealth>(
     `select model, count(*)::float8 as calls,
       (count(*) filter (where status >= 500 or outcome = 'broken'))::float8 as failed

@@ -5,11 +5,9 @@ import { type CustomerRecord, fieldsIn, type UsageRecord } from "../money/usage-
 import type { UsageFilter, UsagePage } from "./books.ts";
 import { pageStatement } from "./usage-page-statement.ts";
 
-type Queries = Pick<Database, "query">;
-
 /** Returns the calls of an account that pass the filter and are older than the cursor, newest first. */
 export async function callPage(
-  database: Queries,
+  database: Database,
   { accountId, filter, limit, before }: UsagePage,
 ): Promise<CustomerRecord[]> {
   const statuses = await statusesOf(database, filter);
@@ -20,13 +18,13 @@ export async function callPage(
 
 /** Returns the statuses that a filter selects; undefined stands for all. */
 async function statusesOf(
-  database: Queries,
+  database: Database,
   { status }: UsageFilter,
 ): Promise<(number | undefined)[]> {
   return status === "failed" ? failedStatuses(database) : [status === "ok" ? 200 : status];
 }
 
-export async function failedStatuses(database: Queries): Promise<number[]> {
+export async function failedStatuses(database: Database): Promise<number[]> {
   // Lists the statuses of all accounts: there are few, and each takes one step in an index. The condition "not 200"
   // would read every call, and nearly all are 200.
   const rows = await database.query<{ status: number }>(
@@ -43,7 +41,7 @@ export async function failedStatuses(database: Queries): Promise<number[]> {
 
 /** Returns a committed call of an account; undefined if there is none. */
 export async function callOf(
-  database: Queries,
+  database: Database,
   accountId: string,
   callId: string,
   member: string | undefined,

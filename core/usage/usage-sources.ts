@@ -1,5 +1,5 @@
 import type { Database, Parameter } from "../database/database.ts";
-import { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
+import { dayOf, endOfDay, lastDayBefore, startOfDay } from "../process/vietnam-day.ts";
 import type { UsageDimension, UsageFilter } from "./books.ts";
 import { keysOfMember, SOUND } from "./usage-page-statement.ts";
 
@@ -12,10 +12,7 @@ const SUMS = ["calls", "input_tokens", "output_tokens", "charged"] as const;
 const COLUMNS = ["day", "model", "key_id", ...SUMS].join(", ");
 
 /** Returns true if the account has sums by key alone and by model alone too: see `0003-usage.sql`. */
-export async function hasManyKeys(
-  database: Pick<Database, "query">,
-  accountId: string,
-): Promise<boolean> {
+export async function hasManyKeys(database: Database, accountId: string): Promise<boolean> {
   const find = "select from usage_of_many_keys where account_id = $1";
   return (await database.query(find, [accountId])).length > 0;
 }
@@ -40,7 +37,7 @@ export function sourceOfStatuses(
     "account_id = $1",
     `status <> ${SOUND} and status = any (array[${failed.join(",")}]::smallint[])`,
     ...(from ? [`at >= ${given(startOfDay(dayOf(from)))}`] : []),
-    ...(to ? [`at < ${given(endOfDay(dayOf(new Date(to.getTime() - 1))))}`] : []),
+    ...(to ? [`at < ${given(endOfDay(lastDayBefore(to)))}`] : []),
     ...(model === undefined ? [] : [`model = ${given(model)}`]),
     ...(key === undefined ? [] : [`key_id = ${given(key)}`]),
     ...(member === undefined ? [] : [`key_id = any (${keysOfMember(given(member))})`]),
@@ -71,7 +68,7 @@ export function usageSource(
   given: (value: Parameter) => string,
 ): string {
   const first = from && dayOf(from);
-  const last = to && dayOf(new Date(to.getTime() - 1));
+  const last = to && lastDayBefore(to);
   const ofDays = [
     ...(first ? [`day >= ${given(first)}`] : []),
     ...(last ? [`day <= ${given(last)}`] : []),

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { Database } from "../../../core/database/database.ts";
 import type { UsageDimension, UsageFilter } from "../../../core/usage/books.ts";
-import { usageSums } from "../../../core/usage/usage-sums.ts";
+import { usageSumsOf } from "../../../core/usage/usage-sums.ts";
 
 /** The most rows that a reply has. */
 const MOST = 12_000;
@@ -22,7 +22,7 @@ async function sumsOf(
     const total = { ...AMOUNTS, calls: 99, isTotal: true };
     return [total, ...rows.map((row) => ({ ...row, ...AMOUNTS, isTotal: false }))];
   };
-  const found = await usageSums({ query } as unknown as Database, "A", by, filter);
+  const found = await usageSumsOf({ query } as unknown as Database).sums("A", by, filter);
   return { ...found, asked: asked[0] };
 }
 
@@ -93,7 +93,7 @@ t.test("a filter becomes conditions, with days as they are in Vietnam", async (t
 t.test("a reply without the sum of all usage is refused", async (t) => {
   for (const rows of [[], [{ ...AMOUNTS, isTotal: false }]]) {
     const query = async (text: string) => (text.includes("usage_of_many_keys") ? [] : rows);
-    const sums = usageSums({ query } as unknown as Database, "A", ["day"], {});
+    const sums = usageSumsOf({ query } as unknown as Database).sums("A", ["day"], {});
     await t.rejects(sums, /the sum of all usage is missing/);
   }
 });
