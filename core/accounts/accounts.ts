@@ -56,13 +56,10 @@ export class StoredAccounts {
     private readonly holdStore: Pick<HoldStore, "revoke" | "restore">,
   ) {}
 
-  async create(account: {
-    readonly id: string;
-    readonly email: string;
-  }): Promise<NewAccountResult> {
+  async create({ id, email }: Pick<Account, "id" | "email">): Promise<NewAccountResult> {
     const [row] = await this.database.query<{ created: boolean }>(
       "select create_account($1, $2) as created",
-      [account.id, account.email],
+      [id, email],
     );
     return row?.created ? "created" : "email_taken";
   }

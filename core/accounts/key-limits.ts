@@ -87,10 +87,14 @@ export class KeyLimits {
   /** Refuses a call, by its key and its client alone: 401 once the key has ended, else 403. */
   refusal(nowMs: number, call: { clientAddress(): string }): Refusal | undefined {
     const { kind } = this.of;
-    if (nowMs >= this.endsAtMs) return ended(kind);
-    if (this.isPaused) return paused(kind);
+    if (nowMs >= this.endsAtMs) return ENDED[kind];
+    if (this.isPaused) return PAUSED[kind];
     if (this.addresses && !this.addresses.has(call.clientAddress())) {
-      return elsewhere(kind, call.clientAddress());
+      const what = kind === "key" ? "This API key does" : "Your place in this team does";
+      return refuse.forbidden(
+        `${what} not take calls from ${call.clientAddress()}: call from an address that it allows. ${ASK[kind]}`,
+        { code: "address_not_allowed" },
+      );
     }
     return this.ofMember?.refusal(nowMs, call);
   }
@@ -168,35 +172,23 @@ const ASK = {
   member: "The team's owner can change that on the dashboard's page Team.",
 };
 
-function ended(kind: Limited["kind"]): Refusal {
-  if (kind === "member") {
-    return refuse.unauthenticated(`Your time in this team has ended. ${ASK.member}`, {
-      code: "member_expired",
-    });
-  }
-  return refuse.unauthenticated(
+const ENDED = {
+  key: refuse.unauthenticated(
     `The end date of this API key has passed: use another key. ${ASK.key}`,
     { code: "key_expired" },
-  );
-}
+  ),
+  member: refuse.unauthenticated(`Your time in this team has ended. ${ASK.member}`, {
+    code: "member_expired",
+  }),
+};
 
-function paused(kind: Limited["kind"]): Refusal {
-  if (kind === "member") {
-    return refuse.forbidden(
-      `You are paused in this team, or no longer in it: use a key of another wallet. ${ASK.member}`,
-      { code: "member_paused" },
-    );
-  }
-  return refuse.forbidden(
+const PAUSED = {
+  key: refuse.forbidden(
     "This API key is paused: use another key, or resume it on the dashboard's page API keys.",
     { code: "key_paused" },
-  );
-}
-
-function elsewhere(kind: Limited["kind"], address: string): Refusal {
-  const what = kind === "key" ? "This API key does" : "Your place in this team does";
-  return refuse.forbidden(
-    `${what} not take calls from ${address}: call from an address that it allows. ${ASK[kind]}`,
-    { code: "address_not_allowed" },
-  );
-}
+  ),
+  member: refuse.forbidden(
+    `You are paused in this team, or no longer in it: use a key of another wallet. ${ASK.member}`,
+    { code: "member_paused" },
+  ),
+};

@@ -84,7 +84,10 @@ export class CachedKeys implements KnownKeys {
     const name = hash("sha256", secret, "hex");
     const cached = this.cache.get(name);
     const nowMs = this.options.clock.monotonic();
-    if (!cached) return this.cache.isUnknown(name, nowMs) ? undefined : this.readNew(secret, name);
+    if (!cached) {
+      const mayBeKey = !this.cache.isUnknown(name, nowMs) && this.form.canBeKey(secret);
+      return mayBeKey ? this.readSoon(name) : undefined;
+    }
     if (nowMs >= cached.readAtMs + KEY_KEPT_MS) return this.readSoon(name);
     if (nowMs >= cached.refreshAtMs) this.refresh(name, cached, nowMs);
     return cached.key;
@@ -160,10 +163,6 @@ export class CachedKeys implements KnownKeys {
     this.readings.accountChanged(accountId);
   }
 
-  private readNew(secret: string, name: string): undefined | Promise<CallerKey | undefined> {
-    return this.form.canBeKey(secret) ? this.readSoon(name) : undefined;
-  }
-
   private async readSoon(name: string): Promise<CallerKey | undefined> {
     const key = await withTimeout(this.readings.read(name), READ_TIMEOUT_MS);
     if (key !== TIMED_OUT) return key;
@@ -171,23 +170,19 @@ export class CachedKeys implements KnownKeys {
   }
 
   /** Returns undefined if the ledger fails. */
-  private async readAfterCredit(key: CallerKey): Promise<CallerKey | undefined> {
+  private async readAfterCredit(before: CallerKey): Promise<CallerKey | undefined> {
+    const { hash: name } = before;
     try {
-      return await this.readSince(key);
+      let now = await this.readings.read(name);
+      // `read` may have joined a query that began before the credit. A second one begins after it.
+      if (now?.creditVersion === before.creditVersion) now = await this.readings.read(name);
+      return now ?? before;
     } catch (error) {
       this.log.warn({ err: error }, "cannot read a key after a credit; using its old discount");
       return undefined;
     } finally {
-      this.renewals.delete(key.hash);
+      this.renewals.delete(name);
     }
-  }
-
-  private async readSince(before: CallerKey): Promise<CallerKey> {
-    const name = before.hash;
-    let now = await this.readings.read(name);
-    // `read` may have joined a query that began before the credit. A second one begins after it.
-    if (now?.creditVersion === before.creditVersion) now = await this.readings.read(name);
-    return now ?? before;
   }
 
   /** Reads the credit version first, so that the discounts are never older than it. */

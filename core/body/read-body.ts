@@ -1,4 +1,5 @@
 import { type Endpoint, PROTOCOLS } from "../catalogue/endpoint.ts";
+import { asBuffer } from "../sse/bytes.ts";
 import { isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import { type FormPart, parseFormBody } from "./form.ts";
 import type { ReadInput, ReadResult } from "./read-thread.ts";
@@ -91,11 +92,10 @@ export class LongBodies {
     const input: ReadInput = { protocol, measures: this.measures() };
     const result = await this.threads.run<ReadResult>(call, THREAD, input, bytes, true);
     if (isRefusal(result)) return result;
-    const { buffer, byteOffset, byteLength } = result.bytes;
-    const own = Buffer.from(buffer, byteOffset, byteLength);
     const { refusal, parts } = result;
     if (refusal) return refusal;
-    return parts ? RequestBody.from(parts) : readJson(own, PROTOCOLS[protocol].conversation);
+    if (parts) return RequestBody.from(parts);
+    return readJson(asBuffer(result.bytes), PROTOCOLS[protocol].conversation);
   }
 }
 

@@ -83,7 +83,7 @@ export class BodyThreads {
     if (refusal) return Promise.resolve(refusal);
     return new Promise((resolve, reject) => {
       const work = { module: module.href, input, bytes, isLent, size };
-      this.queue.add({ ...work, call, reject, resolve: resolve as Job["resolve"] });
+      this.queue.add({ ...work, call, turn: 0, reject, resolve: resolve as Job["resolve"] });
       this.next();
     });
   }
@@ -125,9 +125,8 @@ export class BodyThreads {
 
   private next(): void {
     while (this.running.size < this.limits.threads) {
-      const job = this.queue.next([...this.running]);
+      const job = this.queue.take([...this.running]);
       if (!job) return;
-      this.queue.take(job);
       this.running.add(job);
       void this.work(job);
     }
@@ -206,18 +205,14 @@ interface Job extends ThreadJob {
   readonly size: number;
   /** The thread gets the bytes themselves, and its result has them. */
   readonly isLent: boolean;
+  /** The lowest begins first. Jobs of one account have different ones, so accounts take turns. Set by the queue. */
+  turn: number;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
-interface Waiting {
-  readonly job: Job;
-  /** The lowest begins first. Jobs of one account have different ones, so accounts take turns. */
-  readonly turn: number;
-}
-
 class BodyQueue {
-  private waiting: Waiting[] = [];
+  private waiting: Job[] = [];
   private turn = 0;
 
   constructor(private readonly limits: QueueLimits) {}
@@ -233,25 +228,30 @@ class BodyQueue {
     const all = bytesOf(this.waiting);
     const share = bytes >= largeBytesMin ? LARGE_SHARE : 1;
     if (all > 0 && all + bytes > waitingBytesMax * share) return BUSY;
-    const own = bytesOf(this.waiting.filter(({ job }) => accountOf(job) === key?.accountId));
+    const own = bytesOf(this.waiting.filter((job) => accountOf(job) === key?.accountId));
     return own > 0 && own + bytes > waitingBytesOfAccountMax ? BUSY_WITH_ACCOUNT : undefined;
   }
 
   add(job: Job): void {
-    const own = this.waiting.filter((other) => accountOf(other.job) === accountOf(job));
-    const last = own.at(-1)?.turn ?? -1;
-    this.waiting.push({ job, turn: Math.max(this.turn, last + 1) });
+    const last = this.waiting.findLast((other) => accountOf(other) === accountOf(job));
+    job.turn = Math.max(this.turn, (last?.turn ?? -1) + 1);
+    this.waiting.push(job);
   }
 
-  /** Returns the next job that may begin. An account has a second thread only if no other one waits. */
-  next(running: readonly Job[]): Job | undefined {
+  /** Takes the next job that may begin. An account has a second thread only if no other one waits. */
+  take(running: readonly Job[]): Job | undefined {
     this.dropGone();
     const served = new Set(running.map(accountOf));
-    const mayBegin = this.waiting.filter(({ job }) => this.mayRun(job.size, running));
-    const others = mayBegin.filter(({ job }) => !served.has(accountOf(job)));
+    const mayBegin = this.waiting.filter((job) => this.mayRun(job.size, running));
+    const others = mayBegin.filter((job) => !served.has(accountOf(job)));
     // The first of the lowest turn: it has waited longest.
     const [first, ...rest] = others.length > 0 ? others : mayBegin;
-    return first && rest.reduce((best, one) => (one.turn < best.turn ? one : best), first).job;
+    if (!first) return undefined;
+    const taken = rest.reduce((best, one) => (one.turn < best.turn ? one : best), first);
+    this.waiting = this.waiting.filter((job) => job !== taken);
+    // The next job of its account comes after those of accounts that wait by then.
+    this.turn = Math.max(this.turn, taken.turn);
+    return taken;
   }
 
   /** Returns true if a body of this size may run beside others. */
@@ -260,24 +260,17 @@ class BodyQueue {
     return bytes < largeBytesMin || running.every((job) => job.size < largeBytesMin);
   }
 
-  take(job: Job): void {
-    const taken = this.waiting.find((waiting) => waiting.job === job);
-    this.waiting = this.waiting.filter((waiting) => waiting !== taken);
-    // The next job of its account comes after those of accounts that wait by then.
-    if (taken) this.turn = Math.max(this.turn, taken.turn);
-  }
-
   refuseAll(refusal: Refusal): void {
-    for (const { job } of this.waiting) job.resolve(refusal);
+    for (const job of this.waiting) job.resolve(refusal);
     this.waiting = [];
   }
 
   /** Nothing is sent to a client that has left. */
   private dropGone(): void {
-    const gone = this.waiting.filter(({ job }) => job.call.gone);
+    const gone = this.waiting.filter((job) => job.call.gone);
     if (gone.length === 0) return;
-    this.waiting = this.waiting.filter(({ job }) => !job.call.gone);
-    for (const { job } of gone) job.resolve(BUSY);
+    this.waiting = this.waiting.filter((job) => !job.call.gone);
+    for (const job of gone) job.resolve(BUSY);
   }
 }
 
@@ -285,8 +278,8 @@ function accountOf({ call }: Job): string | undefined {
   return call.key?.accountId;
 }
 
-function bytesOf(waiting: readonly Waiting[]): number {
-  return waiting.reduce((sum, { job }) => sum + job.size, 0);
+function bytesOf(jobs: readonly Job[]): number {
+  return jobs.reduce((sum, { size }) => sum + size, 0);
 }
 
 const BUSY = refuse.unavailable(

@@ -41,8 +41,7 @@ export function turnsOf(body: JsonObject, protocol: Protocol): Turns | undefined
   for (const entry of list) if (!seen.turn(entry)) return undefined;
   // Stored by default, which the conversation does not say.
   if (usesIn({ [field]: list, store: false }, protocol, false).length > 0) return undefined;
-  const opening = openingOf(list);
-  return seen.turns(list.length, roleOf(list[0]), roleOf(list.at(-1)), opening);
+  return seen.turns(list);
 }
 
 /** So many of the first texts of a user name a conversation, and so much of each. */
@@ -115,21 +114,16 @@ class Seen {
     return true;
   }
 
-  turns(
-    count: number,
-    firstRole: string | undefined,
-    lastRole: string | undefined,
-    opening: string,
-  ): Turns {
+  turns(list: readonly unknown[]): Turns {
     return {
-      count,
+      count: list.length,
       names: [...this.names],
       callNames: [...this.callNames],
       types: [...this.types],
       roles: Object.fromEntries(this.roles),
-      firstRole,
-      lastRole,
-      opening,
+      firstRole: roleOf(list[0]),
+      lastRole: roleOf(list.at(-1)),
+      opening: openingOf(list),
     };
   }
 }

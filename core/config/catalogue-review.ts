@@ -133,10 +133,8 @@ class Review {
 
   private price(parts: Parts, at: Path, has: Has): void {
     const { price_vnd_per_mtok: perMtok, price_vnd_per_call: perCall, standard } = parts;
-    const [ofTokens, ofCalls] = [
-      [...at, "price_vnd_per_mtok"],
-      [...at, "price_vnd_per_call"],
-    ];
+    const ofTokens = [...at, "price_vnd_per_mtok"];
+    const ofCalls = [...at, "price_vnd_per_call"];
     const both = "price_vnd_per_mtok and price_vnd_per_call";
     const [isPerToken, isPerCall] = [has("price_vnd_per_mtok"), has("price_vnd_per_call")];
     this.expect(!(isPerToken && isPerCall), ofCalls, `only one of ${both}, got both`);
@@ -161,10 +159,8 @@ class Review {
     const isPerToken = parts.price_vnd_per_mtok !== undefined;
     this.inRange([...at, "vnd"], next.vnd, isPerToken ? "vnd_per_mtok" : "vnd_per_call");
     const isPriced = isPerToken || parts.price_vnd_per_call !== undefined;
-    this.factors(parts, isPriced ? next.vnd : undefined, next.price ?? parts.price, [
-      ...at,
-      "price",
-    ]);
+    const vnd = isPriced ? next.vnd : undefined;
+    this.factors(parts, vnd, next.price ?? parts.price, [...at, "price"]);
   }
 
   /** Refuses factors on what the price does not count: they would look as if they applied. */
@@ -183,11 +179,8 @@ class Review {
       const isCounted = kinds.includes(kind);
       this.expect(isCounted, [...at, kind], only);
       const isLow = !isCounted || vnd * factor <= PRICE_VND_MAX;
-      this.expect(
-        isLow,
-        [...at, kind],
-        `a factor that makes at most ${PRICE_VND_MAX} đ of the price`,
-      );
+      const most = `a factor that makes at most ${PRICE_VND_MAX} đ of the price`;
+      this.expect(isLow, [...at, kind], most);
     }
   }
 

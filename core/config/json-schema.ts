@@ -55,9 +55,11 @@ export async function configJsonSchema(): Promise<JsonObject> {
 
 async function builtInPlugins(): Promise<ReadonlyMap<string, PluginModule>> {
   const plugins = new Map<string, PluginModule>();
-  for (const entry of (await readdir(BUILT_IN, { withFileTypes: true })).sort(byName)) {
-    const module = entry.isDirectory() ? await importBuiltIn(entry.name) : undefined;
-    if (module) plugins.set(entry.name, module);
+  const entries = await readdir(BUILT_IN, { withFileTypes: true });
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  for (const name of folders.sort()) {
+    const module = await importBuiltIn(name);
+    if (module) plugins.set(name, module);
   }
   return plugins;
 }
@@ -76,10 +78,6 @@ function pluginItems(plugins: ReadonlyMap<string, PluginModule>): JsonObject {
       { type: "object", properties: options, minProperties: 1, maxProperties: 1 },
     ],
   };
-}
-
-function byName(a: { readonly name: string }, b: { readonly name: string }): number {
-  return a.name < b.name ? -1 : 1;
 }
 
 function convert(schema: v.GenericSchema, errorMode: "throw" | "ignore"): JsonObject {
@@ -116,20 +114,17 @@ function orVariable(node: unknown, refers = true): unknown {
   if (isConstrainedScalar(form)) {
     return { ...notes, anyOf: [form, { $ref: "#/definitions/variable" }] };
   }
-  const walked = Object.entries(form).map(([key, value]) => [
-    key,
-    key === "properties" && isObject(value)
-      ? mapValues(value, (one) => orVariable(one))
-      : walk(key, value),
-  ]);
+  const walked = Object.entries(form).map(([key, value]) => {
+    if (key === "properties" && isObject(value)) {
+      return [key, mapValues(value, (one) => orVariable(one))];
+    }
+    return [key, OF_SCHEMAS.has(key) ? orVariable(value) : value];
+  });
   return { ...notes, ...Object.fromEntries(walked) };
 }
 
-function walk(key: string, value: unknown): unknown {
-  return key === "items" || key === "anyOf" || key === "additionalProperties"
-    ? orVariable(value)
-    : value;
-}
+/** Keywords whose values are schemas. */
+const OF_SCHEMAS = new Set(["items", "anyOf", "additionalProperties"]);
 
 function mapValues(object: JsonObject, map: (value: unknown) => unknown): JsonObject {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));

@@ -3,9 +3,9 @@ import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ProxyVariables } from "../plugin/config.ts";
 import type { ConfigWithPlugins, LoadedPlugin } from "../plugin/plugin.ts";
 import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
-import { arrayOf, objectOf } from "../process/json.ts";
+import { arrayOf, type JsonObject, objectOf } from "../process/json.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
-import { catalogueOf, type UpstreamProtocols } from "./catalogue-review.ts";
+import { catalogueOf } from "./catalogue-review.ts";
 import { configVersion } from "./config-version.ts";
 import type { Environment } from "./environment.ts";
 import { type ImportPlugin, loadPlugins, reviewOptions, withKindsOf } from "./plugins.ts";
@@ -65,25 +65,18 @@ export async function loadConfig(
 }
 
 async function loadCatalogue(
-  written: Readonly<Record<string, unknown>>,
+  written: JsonObject,
   kinds: UpstreamKinds,
   source: Source,
 ): Promise<Catalogue | undefined> {
   const path = attempt(catalogueKey, written["catalogue"]);
   if (path === undefined) return undefined;
-  const upstreams = protocolsByUpstream(written, kinds);
+  const given = Object.entries(objectOf(written["upstreams"]) ?? {});
+  const upstreams = new Map(given.map(([name, one]) => [name, protocolsWritten(one, kinds)]));
   const { environment, problems } = source;
   const read = await readCatalogue({ path: source.beside(path), environment, upstreams });
   problems.addAll(read.problems);
   return read.checked && catalogueOf(read.checked);
-}
-
-function protocolsByUpstream(
-  written: Readonly<Record<string, unknown>>,
-  kinds: UpstreamKinds,
-): UpstreamProtocols {
-  const upstreams = Object.entries(objectOf(written["upstreams"]) ?? {});
-  return new Map(upstreams.map(([name, upstream]) => [name, protocolsWritten(upstream, kinds)]));
 }
 
 type GatewayFile = v.InferOutput<

@@ -116,7 +116,7 @@ async function load(
   at: Path,
   importPlugin: ImportPlugin,
 ): Promise<PluginModule | undefined> {
-  if (isTypeScript(url) && !runsTypeScript) {
+  if (/\.[cm]?ts$/.test(url) && !runsTypeScript) {
     source.report(
       at,
       "expected a JavaScript module, since this Node does not run TypeScript; " +
@@ -189,10 +189,6 @@ async function withFiles(
 
 /** Node 22.18 and later strip the types when they load a module. */
 const runsTypeScript = "typescript" in process.features && Boolean(process.features.typescript);
-
-function isTypeScript(url: string): boolean {
-  return /\.[cm]?ts$/.test(url);
-}
 
 function isPluginModule(module: unknown): module is PluginModule {
   if (typeof module !== "object" || module === null) return false;

@@ -13,7 +13,9 @@ export function settingSources(source: Source): SettingSource[] {
   const visit = (value: unknown, path: Path): void => {
     if (typeof value === "string") {
       if (value !== "") {
-        found.push({ setting: nameOf(path), from: referencesIn(source.writtenAt(path)) });
+        // A plugin's place in the list says nothing to a reader.
+        const setting = path.join(".").replace(/^plugins\.\d+\./, "");
+        found.push({ setting, from: referencesIn(source.writtenAt(path)) });
       }
     } else if (Array.isArray(value)) {
       for (const [at, one] of value.entries()) visit(one, [...path, at]);
@@ -23,9 +25,4 @@ export function settingSources(source: Source): SettingSource[] {
   };
   visit(source.value, []);
   return found;
-}
-
-/** A plugin's place in the list says nothing to a reader. */
-function nameOf(path: Path): string {
-  return path.join(".").replace(/^plugins\.\d+\./, "");
 }

@@ -125,31 +125,19 @@ function byUpstreamName<const T extends v.GenericSchema>(upstream: T) {
 function upstreamOf(kind: UpstreamKind, kinds: UpstreamKinds): v.GenericSchema<unknown, Checked> {
   return v.pipe(
     mapping({ kind: kindKey(kind, kinds), ...kind.settings, ...common }),
-    v.transform(
-      ({
-        kind: name,
-        profile,
-        features,
-        connections,
-        first_byte_seconds: firstByteSeconds,
-        reply_seconds: replySeconds,
-        connection_seconds: connectionSeconds,
-        proxy,
-        ...settings
-      }): Checked => ({
-        kind: name,
+    v.transform((given): Checked => {
+      const { kind: name, profile, features, connections, proxy, ...rest } = given;
+      const { connection_seconds, first_byte_seconds, reply_seconds, ...settings } = rest;
+      return {
+        ...{ kind: name, profile, features, connections, proxy },
         protocols: kind.protocols(settings) ?? new Set(),
-        profile,
-        features,
-        connections,
-        proxy,
-        connectionAgeMs: connectionSeconds * 1_000,
-        firstByteMs: firstByteSeconds * 1_000,
-        replyMs: (replySeconds ?? Number.POSITIVE_INFINITY) * 1_000,
+        connectionAgeMs: connection_seconds * 1_000,
+        firstByteMs: first_byte_seconds * 1_000,
+        replyMs: (reply_seconds ?? Number.POSITIVE_INFINITY) * 1_000,
         isConfigured: kind.isConfigured?.(settings) ?? true,
         createAdapter: () => kind.create(settings),
-      }),
-    ),
+      };
+    }),
   );
 }
 

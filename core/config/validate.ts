@@ -6,7 +6,7 @@ import type { Source } from "./source.ts";
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * Checks the part of a file at `path`. Returns the schema's output, or A
+ * Checks the part of a file at `path`. Returns the schema's output, or undefined, with the problems in `source`. A
  * message names what is expected and the type of what was found, never its value.
  */
 export function validate<const T extends v.GenericSchema>(

@@ -46,7 +46,9 @@ function nodeOf(node: unknown, anchored: Anchored): Node | undefined {
     return { step, offset, open: () => nodeOf(value, anchored) };
   };
   if (isMap(node)) {
-    const parts = node.items.map(({ key, value }) => part(nameOf(key), value, key));
+    const parts = node.items.map(({ key, value }) =>
+      part(isScalar(key) ? String(key.value) : "?", value, key),
+    );
     return { kind: "mapping", parts };
   }
   if (isSeq(node)) {
@@ -55,10 +57,6 @@ function nodeOf(node: unknown, anchored: Anchored): Node | undefined {
   if (!isScalar(node)) return { kind: "scalar", value: null };
   const { value, source = "", type } = node;
   return { kind: "scalar", value, source, isPlain: type === Scalar.PLAIN };
-}
-
-function nameOf(key: unknown): string {
-  return isScalar(key) ? String(key.value) : "?";
 }
 
 /**

@@ -121,14 +121,14 @@ function syncFolder(path: string): void {
  */
 export async function endLeftover(files: string): Promise<Readonly<Record<string, string>>> {
   const pid = serverPid(files);
-  if (pid === undefined || !isAlive(pid)) return {};
+  if (pid === undefined || !send(pid, 0)) return {};
   const deadline = performance.now() + QUIT_MS;
   for (let signal: NodeJS.Signals = "SIGQUIT"; isServerOf(pid, files); await delay(POLL_MS)) {
     if (performance.now() > deadline) signal = "SIGKILL";
     send(pid, signal);
   }
   // Postgres ignores a file with the process id of its own grandparent.
-  return isAlive(pid) ? { PG_GRANDPARENT_PID: String(pid) } : {};
+  return send(pid, 0) ? { PG_GRANDPARENT_PID: String(pid) } : {};
 }
 
 function serverPid(files: string): number | undefined {
@@ -150,10 +150,7 @@ function isServerOf(pid: number, files: string): boolean {
   }
 }
 
-function isAlive(pid: number): boolean {
-  return send(pid, 0);
-}
-
+/** Returns false if there is no such process. The signal 0 only asks. */
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);

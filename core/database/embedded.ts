@@ -199,7 +199,12 @@ export class EmbeddedDatabase implements DatabaseServer {
       if (fault === undefined) {
         this.failures = 0;
         if (child.pid !== undefined) child.once("exit", lowerPriority(child.pid));
-        this.restartAfter(child, output, () => this.launch(build, user));
+        child.once("exit", (code, signal) => {
+          if (this.stopping) return;
+          const fields = { code, signal, output: output.text.slice(-2_000) };
+          this.options.log.error(fields, "the embedded ledger died; restarting it");
+          this.restartSoon(() => this.launch(build, user));
+        });
         return;
       }
       if (!fault.includes(CONNECTIONS_REMAIN) || performance.now() > deadline || this.stopping) {
@@ -217,19 +222,6 @@ export class EmbeddedDatabase implements DatabaseServer {
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     this.child = runProgram(build, "postgres", ["-D", files, ...args], { user, env, wrapper });
     return this.child;
-  }
-
-  private restartAfter(
-    child: ChildProcess,
-    output: { readonly text: string },
-    launch: () => Promise<void>,
-  ): void {
-    child.once("exit", (code, signal) => {
-      if (this.stopping) return;
-      const fields = { code, signal, output: output.text.slice(-2_000) };
-      this.options.log.error(fields, "the embedded ledger died; restarting it");
-      this.restartSoon(launch);
-    });
   }
 
   private restartSoon(launch: () => Promise<void>): void {

@@ -84,7 +84,8 @@ export function whyNotNative(
   if (!isNewer && !OLDER_ABIS.includes(abi)) {
     return `npm has no build of uWebSockets.js for Node ${node}; run Node 22 or 24`;
   }
-  if (isNewer && glibc !== undefined && isBefore(glibc, NEWER_GLIBC)) {
+  const glibcOrder = glibc?.localeCompare(NEWER_GLIBC, "en", { numeric: true }) ?? 0;
+  if (isNewer && glibcOrder < 0) {
     return (
       `the build of uWebSockets.js for Node ${node} needs glibc ${NEWER_GLIBC}, and this system has ${glibc}; ` +
       "run Node 22, such as with `npx -p node@22 npm start`, or Debian 13"
@@ -95,8 +96,4 @@ export function whyNotNative(
     return `Node ${node} needs another build of uWebSockets.js; run \`${install}\``;
   }
   return `uWebSockets.js cannot be loaded by Node ${node} (${reason})`;
-}
-
-function isBefore(version: string, other: string): boolean {
-  return version.localeCompare(other, "en", { numeric: true }) < 0;
 }

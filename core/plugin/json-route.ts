@@ -255,8 +255,7 @@ export function done(body: unknown, status = 200, headers: readonly string[] = [
 }
 
 function refused({ status, type, message, param, code, headers }: Refusal): PlainResponse {
-  const body = JSON.stringify({ error: { type, message, param, code } });
-  return { status, headers: [...JSON_HEADERS, ...headers], body };
+  return done({ error: { type, message, param, code } }, status, headers);
 }
 
 const FIELDS_MAX = 20;

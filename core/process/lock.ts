@@ -46,15 +46,14 @@ export async function lockFolder(folder: string, waitMs: number): Promise<Folder
     const inode = inodeOf(path);
     const holder = await ask(path);
     // Maybe later than at the first question: a process that starts may be too busy to reply to itself.
-    if (own && holder === token) return lockOf(own);
+    if (own && holder === token) {
+      const held = own;
+      return { release: () => new Promise((resolve) => held.close(() => resolve())) };
+    }
     if (holder === undefined && inode !== undefined && inode === inodeOf(path)) unlink(path);
     else if (performance.now() >= deadline) throw new FolderInUse(folder, describe(holder));
     await delay(RETRY_MS);
   }
-}
-
-function lockOf(server: Server): FolderLock {
-  return { release: () => close(server) };
 }
 
 /** Returns `<folder>/<name>`, or a hashed path in the temporary folder if that is too long for a socket. */
@@ -111,10 +110,6 @@ function ask(path: string): Promise<string | undefined> {
 function describe(holder: string | undefined): string {
   const pid = holder?.split(" ")[0];
   return pid ? `process ${pid}` : "another process";
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()));
 }
 
 function inodeOf(path: string): number | undefined {

@@ -19,7 +19,7 @@ export class ThrottledLog {
 
   constructor(
     private readonly log: Log,
-    { everyMs = EVERY_MS, nowMs = monotonicMs }: ThrottleOptions = {},
+    { everyMs = EVERY_MS, nowMs = () => performance.now() }: ThrottleOptions = {},
   ) {
     this.everyMs = everyMs;
     this.nowMs = nowMs;
@@ -27,28 +27,21 @@ export class ThrottledLog {
 
   /** `message` must be a constant: lines are throttled by message, and each message is kept in memory. */
   warn(fields: object, message: string): void {
-    const suppressed = this.suppressedBefore(message);
-    if (suppressed !== undefined) this.log.warn({ ...fields, ...suppressed }, message);
+    this.write("warn", fields, message);
   }
-
   info(fields: object, message: string): void {
-    const suppressed = this.suppressedBefore(message);
-    if (suppressed !== undefined) this.log.info({ ...fields, ...suppressed }, message);
+    this.write("info", fields, message);
   }
-
-  /** Returns the number of lines left out since the last one, if any; undefined if this line is left out too. */
-  private suppressedBefore(message: string): { suppressed?: number } | undefined {
+  private write(level: "warn" | "info", fields: object, message: string): void {
     const nowMs = this.nowMs();
     const before = this.lines.get(message);
     if (before !== undefined && nowMs - before.atMs < this.everyMs) {
       before.suppressed += 1;
-      return undefined;
+      return;
     }
     this.lines.set(message, { atMs: nowMs, suppressed: 0 });
-    return before?.suppressed ? { suppressed: before.suppressed } : {};
+    // The number of lines left out since the last one, if any.
+    const suppressed = before?.suppressed ? { suppressed: before.suppressed } : {};
+    this.log[level]({ ...fields, ...suppressed }, message);
   }
-}
-
-function monotonicMs(): number {
-  return performance.now();
 }
