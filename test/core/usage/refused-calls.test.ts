@@ -61,8 +61,8 @@ t.test("refused calls", async (t) => {
     counter.count(refusedCall({ key: keyOf({ id: "L", accountId: "B" }) }));
     await counter.stop();
     t.equal(database.statements, 1);
-    const shown = database.counts.map(({ account_id, key_id, day, status, cause, calls }) =>
-      [account_id, key_id, day, status, cause, calls].join(" "),
+    const shown = database.counts.map(({ accountId, keyId, day, status, cause, calls }) =>
+      [accountId, keyId, day, status, cause, calls].join(" "),
     );
     t.strictSame(shown, [
       "A K 2026-11-23 402 insufficient_balance 1000",
@@ -77,9 +77,7 @@ t.test("refused calls", async (t) => {
     const refusal = refuse.unauthenticated("Revoked.", { code: "invalid_api_key" });
     counter.count(refusedCall({ key: undefined, refusedKey: keyOf(), status: 401, refusal }));
     await counter.stop();
-    t.match(database.counts, [
-      { account_id: "A", status: 401, cause: "invalid_api_key", calls: 1 },
-    ]);
+    t.match(database.counts, [{ accountId: "A", status: 401, cause: "invalid_api_key", calls: 1 }]);
   });
 
   t.test("without a key, and calls that an upstream was tried for, are not counted", async (t) => {
@@ -110,14 +108,14 @@ t.test("refused calls", async (t) => {
       counter.count(refusedCall({ key: keyOf({ accountId: `A${call}` }) }));
     }
     await counter.stop();
-    const ofOne = database.counts.filter(({ account_id }) => account_id === "A");
+    const ofOne = database.counts.filter(({ accountId }) => accountId === "A");
     t.equal(ofOne.length, 101);
     t.equal(
       ofOne.reduce((sum, { calls }) => sum + Number(calls), 0),
       5_000,
     );
     t.strictSame(ofOne.at(-1)?.["cause"], "other");
-    t.equal(new Set(database.counts.map(({ account_id }) => account_id)).size, 10_000);
+    t.equal(new Set(database.counts.map(({ accountId }) => accountId)).size, 10_000);
   });
 
   t.test("are written though old ones cannot be deleted, which is tried once a day", async (t) => {
