@@ -1,5 +1,4 @@
 import { type Endpoint, PROTOCOLS } from "../catalogue/endpoint.ts";
-import { asBuffer } from "../sse/bytes.ts";
 import { isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 import { type FormPart, parseFormBody } from "./form.ts";
 import type { ReadInput, ReadResult } from "./read-thread.ts";
@@ -95,7 +94,9 @@ export class LongBodies {
     const { refusal, parts } = result;
     if (refusal) return refusal;
     if (parts) return RequestBody.from(parts);
-    return readJson(asBuffer(result.bytes), PROTOCOLS[protocol].conversation);
+    const { buffer, byteOffset, byteLength } = result.bytes;
+    const own = Buffer.from(buffer, byteOffset, byteLength);
+    return readJson(own, PROTOCOLS[protocol].conversation);
   }
 }
 

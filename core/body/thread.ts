@@ -1,6 +1,5 @@
 import { Piscina } from "piscina";
 import { yieldToMainThread } from "../process/thread-priority.ts";
-import { asBuffer } from "../sse/bytes.ts";
 import type { ThreadWork } from "./thread-work.ts";
 
 /** Sent to a thread. */
@@ -21,9 +20,11 @@ yieldToMainThread();
 /** Runs a job. Without one, the thread only starts. */
 export default async function work(job: ThreadJob | undefined): Promise<object> {
   if (!job?.module) return { result: undefined } satisfies ThreadReply;
+  const { buffer, byteOffset, byteLength } = job.bytes;
   try {
     const { default: run }: { default: ThreadWork<unknown, unknown> } = await import(job.module);
-    const { result, handed = [] } = await run(job.input, asBuffer(job.bytes));
+    const bytes = Buffer.from(buffer, byteOffset, byteLength);
+    const { result, handed = [] } = await run(job.input, bytes);
     const reply: ThreadReply = { result };
     return Piscina.move({
       [Piscina.transferableSymbol]: handed,

@@ -92,12 +92,12 @@ export function isCoreSlot(name: SlotName): name is CoreSlotName {
 }
 
 /** Returns what the provider bills for a call that has ended, in µđ; null if that is not known. Its usage is final. */
-export type ProviderCosts = (call: Call) => MicroVnd | null;
+type ProviderCosts = (call: Call) => MicroVnd | null;
 
 export const unknownCosts: ProviderCosts = () => null;
 
 /** A number that a plugin adds to `/metrics`, the same in all processes: one that it reads from a store. */
-export interface PluginGauge {
+interface PluginGauge {
   /** No other gauge has it. */
   readonly name: string;
   readonly help: string;
@@ -106,7 +106,7 @@ export interface PluginGauge {
 }
 
 /** A counter that a plugin adds to `/metrics`, by one label. */
-export interface PluginCounter {
+interface PluginCounter {
   /** Ends with `_total`, and no other counter has it. */
   readonly name: string;
   readonly help: string;
@@ -116,7 +116,7 @@ export interface PluginCounter {
 }
 
 /** The requests that other plugins may make to the plugin that signs customers in. */
-export interface Customers {
+interface Customers {
   /** The address that customers open, without a trailing slash; undefined if no plugin signs customers in. */
   readonly publicUrl: string | undefined;
   /** Who can sign up: everyone, those with the code of an invitation, or no one. */
@@ -151,7 +151,7 @@ interface Recipient {
 }
 
 /** Writes to customers. */
-export interface Messages {
+interface Messages {
   /** True if mails reach people: a mail server is configured. Otherwise only mails with a secret are shown: they are printed. */
   readonly sendsMail: boolean;
   /**
@@ -227,7 +227,7 @@ export const noMessages: Messages = {
 };
 
 /** The operators whom a plugin knows. */
-export interface Operators {
+interface Operators {
   /** Returns whose token it is; undefined if it is none, or has ended. */
   ofToken(token: string): Promise<Operator | undefined>;
   /** Returns a refusal while a movement waits for a second person; undefined if it may be made. */
@@ -245,7 +245,7 @@ export function noOperators(): Operators {
 }
 
 /** Returns the operator that the request comes from, or a refusal. */
-export type OperatorGuard = (request: PlainRequest) => Promise<Operator | Refusal>;
+type OperatorGuard = (request: PlainRequest) => Promise<Operator | Refusal>;
 
 /**
  * Returns the signed-in customer, or a refusal. A request that changes something must also come from the gateway's own
