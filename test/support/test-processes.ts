@@ -15,7 +15,8 @@ export interface TestProcess {
 export const testFolder = join(packageRoot, "dist", "test");
 /** The files that take longest, the longest first: begun last, they would run alone at the end. */
 const LONGEST = [
-  ...["chaos/failpoints", "world/world", "world/plants", "chaos/outage-postgres"],
+  ...["deploy/handbook", "world/plants", "deploy/image", "deploy/rolling-restarts"],
+  ...["world/many-gateways", "chaos/failpoints", "world/world", "chaos/outage-postgres"],
   ...["world/focused", "core/money/ledger/embedded", "e2e/http-silence"],
   ...[
     "e2e/lifecycle",
@@ -26,6 +27,7 @@ const LONGEST = [
     "e2e/slow-readers",
   ],
   ...["e2e/retention", "e2e/upstream", "e2e/wallet", "e2e/routes"],
+  ...["world/redis/scripts", "attack/"],
 ];
 /**
  * Folders and files, relative to `testFolder`, of tests that every whole run also has under the other Node, which may
