@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { remoteServer } from "../core/database/server.ts";
 import { Committer } from "../core/money/committer.ts";
 import { entryOf } from "../core/money/entry.ts";
-import { createPostgresLedger, type PostgresLedger } from "../core/money/ledger/postgres.ts";
+import type { PostgresLedger } from "../core/money/ledger/postgres.ts";
 import type { Children } from "./children.ts";
 import { printTable } from "./load/table.ts";
 import {
   fundAccounts,
+  ledgerIn,
   openStore,
   postAll,
   postingsOf,
@@ -30,11 +30,7 @@ export const commit: Scenario = {
   onRequest: true,
   async run(children, options) {
     const stores = await startStores(children, { fsync: true });
-    const ledger = createPostgresLedger({
-      server: remoteServer(stores.sql),
-      clock: { now: () => Date.now(), monotonic: () => performance.now() },
-      log: quietLog,
-    });
+    const ledger = ledgerIn(stores.sql);
     const accountIds = await fundAccounts(stores.sql, 2 * CALLS);
     const rows = [
       { way: "Postgres by itself", ...(await ledgerOnly(ledger, accountIds)) },

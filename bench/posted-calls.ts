@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { connect, type Sql } from "../core/database/client.ts";
-import { PostgresEpochs } from "../core/money/ledger/epochs.ts";
-import type { LedgerHistory } from "../core/money/ledger-history.ts";
+import { remoteServer } from "../core/database/server.ts";
+import { createPostgresLedger, type PostgresLedger } from "../core/money/ledger/postgres.ts";
 import type { Posting } from "../core/money/outbox-entry.ts";
 import { createRedisHoldStore, type RedisHoldStore } from "../core/money/redis/store.ts";
 import { newId } from "../core/process/id.ts";
@@ -22,16 +22,11 @@ const COST_MICRO_VND = 1_000;
 const SPOOL_BYTES_MAX = 1_048_576;
 export const quietLog = pino({ level: "silent" });
 
-/** The history of a ledger that no store here commits to. */
-const NO_HISTORY: LedgerHistory = {
-  confirmed: { generation: 0, commits: new Map() },
-  enter() {},
-  read: async () => ({
-    ...{ id: "the ledger", generation: 0, commits: new Map(), recent: new Set() },
-  }),
-  forgetOld: async () => {},
-  beginGeneration: async () => {},
-};
+/** The ledger in this Postgres, as a gateway has it. */
+export function ledgerIn(sql: Sql): PostgresLedger {
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+  return createPostgresLedger({ server: remoteServer(sql), clock, log: quietLog });
+}
 
 /** A Redis, and a Postgres with the tables of a gateway and its plugins. */
 export interface Stores {
@@ -83,13 +78,7 @@ export async function startStore(
     prefix: "tollgate",
     spool: { folder: spoolFolder, bytesMax: SPOOL_BYTES_MAX, log: quietLog },
     outboxEntriesMax,
-    ledger: {
-      wallet: async () => undefined,
-      purse: async () => undefined,
-      hasCall: async () => false,
-      history: NO_HISTORY,
-      epochs: new PostgresEpochs(sql),
-    },
+    ledger: ledgerIn(sql),
     log: quietLog,
   });
   await store.start();
