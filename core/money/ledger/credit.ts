@@ -86,10 +86,16 @@ const SELECT_WALLETS = `select account_id as "accountId",
       credit_version as "creditVersion", credited as "creditedMicroVnd"
     from wallets cross join lateral ${quarantinedSum("wallets.account_id")} parked (quarantined)`;
 
-/** Returns a wallet, less the charges in quarantine; undefined if there is no such account. */
-export async function readWallet(sql: Sql, accountId: string): Promise<WalletSnapshot | undefined> {
-  const rows = await sql.query<WalletRow>(`${SELECT_WALLETS} where account_id = $1`, [accountId]);
-  return rows.map(snapshotOf)[0];
+/** Returns wallets by their accounts, less the charges in quarantine. Accounts that do not exist are left out. */
+export async function readWallets(
+  sql: Sql,
+  accountIds: readonly string[],
+): Promise<Map<string, WalletSnapshot>> {
+  const rows = await sql.query<WalletRow>(
+    `${SELECT_WALLETS} where account_id = any($1::text::uuid[])`,
+    [`{${accountIds.join()}}`],
+  );
+  return new Map(rows.map((row) => [row.accountId, snapshotOf(row)]));
 }
 
 /** See `Ledger.newerWallets`. */
@@ -140,6 +146,6 @@ async function creditedWallet(
   accountId: string,
   applied: boolean,
 ): Promise<CreditResult> {
-  const wallet = await readWallet(sql, accountId);
+  const wallet = (await readWallets(sql, [accountId])).get(accountId);
   return wallet === undefined ? { kind: "no_account" } : { kind: "credited", applied, wallet };
 }

@@ -8,15 +8,7 @@ import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { EntryUnreadable, type Ledger } from "../ledger.ts";
 import { isReadable } from "../outbox-entry.ts";
 import { createCommit } from "./commit.ts";
-import {
-  completeThrough,
-  credit,
-  credited,
-  movedWallets,
-  newerWallets,
-  now,
-  readWallet,
-} from "./credit.ts";
+import { completeThrough, credit, credited, movedWallets, newerWallets, now } from "./credit.ts";
 import { PostgresEpochs } from "./epochs.ts";
 import { PostgresHistory } from "./history.ts";
 import { LedgerProof } from "./proof.ts";
@@ -25,6 +17,7 @@ import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quar
 import { sum, sums, unknown } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
 import { callById, hasCall, makeUsagePartitions, searchCalls, usage } from "./usage.ts";
+import { WalletReads } from "./wallet-reads.ts";
 
 const HOUR_MS = 3_600_000;
 /** SQLSTATE of a statement that did not get its lock in time. */
@@ -54,6 +47,7 @@ export function createPostgresLedger({ server, clock, log }: PostgresLedgerOptio
   const history = new PostgresHistory(commits);
   const commit = createCommit(commits, history);
   const proof = new LedgerProof(sql);
+  const walletReads = new WalletReads(loads);
   let timer: NodeJS.Timeout | undefined;
 
   async function start(): Promise<void> {
@@ -141,7 +135,7 @@ export function createPostgresLedger({ server, clock, log }: PostgresLedgerOptio
       isId(movement.accountId) ? credited(commits, movement) : { kind: "no_account" },
     topUps: async (query) =>
       isId(query.accountId) ? topUps(loads, query) : { totalMicroVnd: 0n, periodMicroVnd: 0n },
-    wallet: async (accountId) => (isId(accountId) ? readWallet(loads, accountId) : undefined),
+    wallet: (accountId) => walletReads.read(accountId),
     purse: async (accountId, name) =>
       isId(accountId) ? readPurse(loads, accountId, name) : undefined,
     newerWallets: (loaded) => newerWallets(loads, loaded),
