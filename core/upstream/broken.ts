@@ -36,8 +36,9 @@ export function refusedOutcome(
       }
       // Each protocol has its own status for an overloaded provider, and agents wait longer then than after a failure.
       const own = call.endpoint.protocol === "messages" ? 529 : 503;
-      const details = { code: "overloaded", headers: retryAfter };
-      return brokenBy(refuse.as(own, "overloaded_error", OVERLOADED, details));
+      return brokenBy(
+        refuse.as(own, "overloaded_error", OVERLOADED, { code: "overloaded", headers: retryAfter }),
+      );
     }
     default:
       return broken("The upstream provider cannot be used at the moment. Nothing was charged.");
