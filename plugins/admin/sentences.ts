@@ -52,8 +52,20 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
     en: "created the key {name} of {account}",
     vi: "tạo khóa {name} của {account}",
   },
-  "POST keys/limit": { en: "limited the key {key}", vi: "giới hạn khóa {key}" },
-  "POST keys/limits": { en: "limited the key {key}", vi: "giới hạn khóa {key}" },
+  "POST keys/limit": {
+    en: "limited the key {key}[; requests a minute: {requests_per_minute}]",
+    vi: "giới hạn khóa {key}[; yêu cầu mỗi phút: {requests_per_minute}]",
+  },
+  "POST keys/limits": {
+    en:
+      "limited the key {key}[; paused: {paused}][; until: {ends_at}][; models: {models}][; addresses: {addresses}]" +
+      "[; đ a day: {day_vnd}][; đ a month: {month_vnd}][; đ in all: {total_vnd}]" +
+      "[; calls a minute: {calls_per_minute}][; calls at a time: {calls_at_once}]",
+    vi:
+      "giới hạn khóa {key}[; tạm dừng: {paused}][; đến: {ends_at}][; mô hình: {models}][; địa chỉ: {addresses}]" +
+      "[; đ mỗi ngày: {day_vnd}][; đ mỗi tháng: {month_vnd}][; tổng đ: {total_vnd}]" +
+      "[; lượt gọi mỗi phút: {calls_per_minute}][; lượt gọi cùng lúc: {calls_at_once}]",
+  },
   "POST keys/revoke": { en: "revoked the key {key}", vi: "thu hồi khóa {key}" },
   "POST refunds": {
     en: "refunded[ {amount_vnd} đ of][ the call {call}][ the top-up {top_up}]",
@@ -77,14 +89,11 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   },
   "POST transfers/import": { en: "imported a bank statement", vi: "nhập sao kê ngân hàng" },
   "POST upstreams/switch": {
-    en: "switched the provider {name}[ for {model}][ key {key}]: off {off}",
-    vi: "chuyển nhà cung cấp {name}[ cho {model}][ khóa {key}]: tắt {off}",
+    en: "switched the provider {name}[ for {model}][ key {key}] {off}",
+    vi: "{off} nhà cung cấp {name}[ cho {model}][ khóa {key}]",
   },
   "POST upstreams/try": { en: "tried the provider {name}", vi: "gọi thử nhà cung cấp {name}" },
-  "POST maintenance": {
-    en: "switched maintenance: on {enabled}",
-    vi: "chuyển chế độ bảo trì: bật {enabled}",
-  },
+  "POST maintenance": { en: "switched maintenance {enabled}", vi: "{enabled} chế độ bảo trì" },
   "POST quarantine/retry": { en: "committed the call {call} again", vi: "ghi lại lượt gọi {call}" },
   "POST reload": { en: "reloaded the config", vi: "nạp lại cấu hình" },
   "POST restore": { en: "accepted a restored ledger", vi: "chấp nhận sổ cái đã khôi phục" },
@@ -120,6 +129,9 @@ const WORDS = {
     unknown: "; the result is not known",
     waits: "; it waits for a second person",
     refused: "; it was refused",
+    on: "on",
+    off: "off",
+    noLimit: "no limit",
   },
   vi: {
     token: "Token quản trị",
@@ -128,8 +140,14 @@ const WORDS = {
     unknown: "; chưa rõ kết quả",
     waits: "; chờ người thứ hai",
     refused: "; bị từ chối",
+    on: "bật",
+    off: "tắt",
+    noLimit: "không giới hạn",
   },
 } as const;
+
+/** In these requests a null removes a limit; in others it stands for a field that is missing. */
+const SETS_LIMITS = /\/limits?$/;
 
 /** Returns a sentence such as "Lan credited minh@… 200,000 đ, reference X, because …". */
 export function sentenceOf(told: Told, language: Language): string {
@@ -139,6 +157,9 @@ export function sentenceOf(told: Told, language: Language): string {
   const route = action.replace(/ \/admin\/v1\//, " ").replace(/\/:\w+/g, "");
   const form = DONE[route]?.[language] ?? action;
   const fields: Record<string, unknown> = { ...details, ...(account !== undefined && { account }) };
+  if (SETS_LIMITS.test(route)) {
+    for (const name in fields) if (name !== "reason") fields[name] ??= words.noLimit;
+  }
   const said = form
     .replace(/\[([^\]]*\{(\w+)\}[^\]]*)\]/g, (_, part: string, name: string) =>
       fields[name] == null ? "" : part,
@@ -158,8 +179,10 @@ function endOf(status: number | null, words: (typeof WORDS)[Language]): string {
 
 function textOf(name: string, value: unknown, language: Language): string {
   if (value == null) return "–";
+  const { on, off, noLimit } = WORDS[language];
+  if (typeof value === "boolean") return value === (name === "off") ? off : on;
   if (name === "discount_bps") return String(Number(value) / 100);
-  if (!name.endsWith("_vnd")) return String(value);
+  if (!name.endsWith("_vnd") || value === noLimit) return String(value);
   const [whole = "", part] = String(value).split(".");
   const grouped = whole.replace(/\B(?=(?:\d{3})+$)/g, language === "vi" ? "." : ",");
   return part === undefined ? grouped : `${grouped}${language === "vi" ? "," : "."}${part}`;

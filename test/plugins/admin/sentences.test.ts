@@ -35,6 +35,32 @@ t.test("the audit trail says in sentences who did what", async (t) => {
       "lan@shop.vn set the discount of minh@example.com to 1.5 %",
     ],
     [
+      { ...LAN, action: "POST /admin/v1/maintenance", details: { enabled: false } },
+      "lan@shop.vn switched maintenance off",
+    ],
+    [
+      {
+        ...LAN,
+        action: "POST /admin/v1/upstreams/:name/switch",
+        details: { name: "openai", off: true, model: "gpt-4.1" },
+      },
+      "lan@shop.vn switched the provider openai for gpt-4.1 off",
+    ],
+    [
+      {
+        ...LAN,
+        action: "POST /admin/v1/keys/:key/limits",
+        details: {
+          key: "01c4",
+          paused: true,
+          models: "gpt-4.1, gpt-5",
+          day_vnd: 5000,
+          month_vnd: null,
+        },
+      },
+      "lan@shop.vn limited the key 01c4; paused: on; models: gpt-4.1, gpt-5; đ a day: 5,000; đ a month: no limit",
+    ],
+    [
       { ...LAN, action: "POST /admin/v1/plugins/:plugin/act", details: {} },
       "lan@shop.vn POST /admin/v1/plugins/:plugin/act",
     ],
@@ -48,6 +74,8 @@ t.test("the audit trail says in sentences who did what", async (t) => {
     sentenceOf(CREDIT, "vi"),
     "lan@shop.vn cộng 200.000,5 đ cho minh@example.com, mã T-1, vì a refund",
   );
+  const switched = { ...LAN, action: "POST /admin/v1/maintenance", details: { enabled: true } };
+  t.equal(sentenceOf(switched, "vi"), "lan@shop.vn bật chế độ bảo trì");
 });
 
 t.test("most changes have a sentence of their own", async (t) => {
