@@ -138,6 +138,17 @@ t.test("operators in the console", async (t) => {
 
   t.test("an owner invites a person, who sets up the access", async (t) => {
     const { page, complaints } = await signedIn("owner");
+    for (const [path, file] of [
+      ["/operators", "operators"],
+      ["/", "days"],
+    ] as const) {
+      await open(page, path);
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: `CSV: ${file}` }).click(),
+      ]);
+      t.equal(download.suggestedFilename(), `${file}.csv`);
+    }
     await open(page, "/operators");
     await page.getByRole("button", { name: "Invite a person" }).click();
     const dialog = page.getByRole("dialog");

@@ -3,12 +3,12 @@ import { openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, dateTime } from "../../../page-parts/browser/format.ts";
-import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
+import { loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { openChange } from "../change.ts";
-import { commandLine, commandText } from "../command-line.ts";
+import { commandText } from "../command-line.ts";
+import { section } from "../section.ts";
 import { get, may, post } from "../session.ts";
-import { table } from "../table.ts";
 import { t } from "../text.ts";
 
 const ROLES = ["viewer", "support", "finance", "operations", "owner"] as const;
@@ -61,9 +61,10 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 }
 
 function peopleCard(people: readonly Person[], done: Done): HTMLElement {
-  const rows = table<Person>(
-    t("operators.people"),
-    [
+  return section<Person>({
+    title: t("operators.people"),
+    rows: people,
+    columns: [
       { title: t("email"), cell: ({ email }) => email },
       { title: t("operators.role"), cell: ({ role }) => t(`role.${role}`) },
       {
@@ -90,20 +91,17 @@ function peopleCard(people: readonly Person[], done: Done): HTMLElement {
           ),
       },
     ],
-    people,
-  );
-  const none = el("p", { class: "empty" }, t("operators.none"));
-  return card(
-    t("operators.people"),
-    people.length > 0 ? rows : none,
-    commandLine(commandText("operator list")),
-  );
+    none: t("operators.none"),
+    file: "operators",
+    command: commandText("operator list"),
+  });
 }
 
 function tokensCard(tokens: readonly Token[], done: Done): HTMLElement {
-  const rows = table<Token>(
-    t("tokens.title"),
-    [
+  return section<Token>({
+    title: t("tokens.title"),
+    rows: tokens,
+    columns: [
       { title: t("key.name"), cell: ({ name }) => name },
       { title: t("operators.role"), cell: ({ role }) => t(`role.${role}`) },
       { title: t("tokens.by"), cell: ({ made_by }) => made_by },
@@ -118,14 +116,10 @@ function tokensCard(tokens: readonly Token[], done: Done): HTMLElement {
         },
       },
     ],
-    tokens,
-  );
-  const none = el("p", { class: "empty" }, t("tokens.none"));
-  return card(
-    t("tokens.title"),
-    tokens.length > 0 ? rows : none,
-    commandLine(commandText("token list")),
-  );
+    none: t("tokens.none"),
+    file: "tokens",
+    command: commandText("token list"),
+  });
 }
 
 function badge(isGood: boolean, text: string): HTMLElement {

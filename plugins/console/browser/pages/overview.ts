@@ -6,6 +6,7 @@ import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow, TimeRow, Traffic } from "../contract.ts";
 import { redraw, showFresh } from "../live.ts";
+import { csvButton } from "../section.ts";
 import { get, hasCommand } from "../session.ts";
 import { figures, table } from "../table.ts";
 import { readTasks, taskList } from "../tasks.ts";
@@ -84,7 +85,10 @@ async function read(): Promise<HTMLElement[]> {
         ],
         [...days.rows].reverse(),
       ),
-      commandLine(commandText("report", { by: "day", from: dayBefore(DAYS - 1), to: today })),
+      commandLine(
+        commandText("report", { by: "day", from: dayBefore(DAYS - 1), to: today }),
+        csvButton("days", days.rows),
+      ),
     ),
   ];
 }
