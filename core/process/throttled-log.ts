@@ -29,9 +29,11 @@ export class ThrottledLog {
   warn(fields: object, message: string): void {
     this.write("warn", fields, message);
   }
+
   info(fields: object, message: string): void {
     this.write("info", fields, message);
   }
+
   private write(level: "warn" | "info", fields: object, message: string): void {
     const nowMs = this.nowMs();
     const before = this.lines.get(message);

@@ -77,7 +77,13 @@ export interface Report {
 
 /** See `StatementRow`. */
 export const MOVEMENT_KINDS = [
-  ...(["transfer", "credit", "bonus", "voucher", "taken_back", "refund", "adjustment"] as const),
+  "transfer",
+  "credit",
+  "bonus",
+  "voucher",
+  "taken_back",
+  "refund",
+  "adjustment",
 ] as const;
 
 /** Movements of a period by their kind in statements, and what customers had left at its end, in µđ. */

@@ -179,10 +179,10 @@ function endOf(status: number | null, words: (typeof WORDS)[Language]): string {
 
 function textOf(name: string, value: unknown, language: Language): string {
   if (value == null) return "–";
-  const { on, off, noLimit } = WORDS[language];
+  const { on, off } = WORDS[language];
   if (typeof value === "boolean") return value === (name === "off") ? off : on;
   if (name === "discount_bps") return String(Number(value) / 100);
-  if (!name.endsWith("_vnd") || value === noLimit) return String(value);
+  if (!name.endsWith("_vnd")) return String(value);
   const [whole = "", part] = String(value).split(".");
   const grouped = whole.replace(/\B(?=(?:\d{3})+$)/g, language === "vi" ? "." : ",");
   return part === undefined ? grouped : `${grouped}${language === "vi" ? "," : "."}${part}`;

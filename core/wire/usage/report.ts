@@ -31,9 +31,10 @@ export function readReport(report: JsonObject, usage: Usage): boolean {
 }
 
 /**
- * Returns the input and output that a report comes to; undefined if it does not say. Providers leave parts out of the input or the output and show
- * them beside it, or in the total alone. Each part is charged once: it counts beside its whole if
- * it is larger than that, which proves it, or if the total has room for it.
+ * Returns the input and output that a report comes to; undefined if it does not say. Providers
+ * leave parts out of the input or the output and show them beside it, or in the total alone. Each
+ * part is charged once: it counts beside its whole if it is larger than that, which proves it, or
+ * if the total has room for it.
  */
 function totalsOf(numbers: Numbers, cacheBeside: CacheBeside) {
   const { input: stated, total, thoughts } = numbers;
