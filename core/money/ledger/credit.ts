@@ -87,7 +87,7 @@ const SELECT_WALLETS = `select account_id as "accountId",
     from wallets cross join lateral ${quarantinedSum("wallets.account_id")} parked (quarantined)`;
 
 /** Returns wallets by their accounts, less the charges in quarantine. Accounts that do not exist are left out. */
-export async function readWallets(
+async function readWallets(
   sql: Sql,
   accountIds: readonly string[],
 ): Promise<Map<string, WalletSnapshot>> {
@@ -96,6 +96,41 @@ export async function readWallets(
     [`{${accountIds.join()}}`],
   );
   return new Map(rows.map((row) => [row.accountId, snapshotOf(row)]));
+}
+
+interface Batch {
+  readonly accountIds: Set<string>;
+  readonly found: Promise<ReadonlyMap<string, WalletSnapshot>>;
+}
+
+/**
+ * Reads wallets for loads, one query at a time. Those asked for while it runs go together in the next one: after Redis lost
+ * its data, the next call of every wallet loads it. A query begins after all its wallets were asked for, so it sees what
+ * was committed before.
+ */
+export class WalletReads {
+  private next: Batch | undefined;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly sql: Sql) {}
+
+  /** Returns a wallet, less the charges in quarantine; undefined if there is no such account. */
+  async read(accountId: string): Promise<WalletSnapshot | undefined> {
+    if (!isId(accountId)) return undefined;
+    this.next ??= this.batch();
+    this.next.accountIds.add(accountId);
+    return (await this.next.found).get(accountId);
+  }
+
+  private batch(): Batch {
+    const accountIds = new Set<string>();
+    const found = this.last.then(() => {
+      this.next = undefined;
+      return readWallets(this.sql, [...accountIds]);
+    });
+    this.last = found.catch(() => {});
+    return { accountIds, found };
+  }
 }
 
 /** See `Ledger.newerWallets`. */

@@ -8,7 +8,15 @@ import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { EntryUnreadable, type Ledger } from "../ledger.ts";
 import { isReadable } from "../outbox-entry.ts";
 import { createCommit } from "./commit.ts";
-import { completeThrough, credit, credited, movedWallets, newerWallets, now } from "./credit.ts";
+import {
+  completeThrough,
+  credit,
+  credited,
+  movedWallets,
+  newerWallets,
+  now,
+  WalletReads,
+} from "./credit.ts";
 import { PostgresEpochs } from "./epochs.ts";
 import { PostgresHistory } from "./history.ts";
 import { LedgerProof } from "./proof.ts";
@@ -17,7 +25,6 @@ import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quar
 import { sum, sums, unknown } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
 import { callById, hasCall, makeUsagePartitions, searchCalls, usage } from "./usage.ts";
-import { WalletReads } from "./wallet-reads.ts";
 
 const HOUR_MS = 3_600_000;
 /** SQLSTATE of a statement that did not get its lock in time. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import type { Sql } from "../../../../core/database/client.ts";
-import { WalletReads } from "../../../../core/money/ledger/wallet-reads.ts";
+import { WalletReads } from "../../../../core/money/ledger/credit.ts";
 
 /** A database that replies once `replies` says so. `asked`: the accounts of each query. */
 function heldDatabase() {
