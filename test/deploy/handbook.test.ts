@@ -7,6 +7,9 @@ import { promisify } from "node:util";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 import { debianSystem, noNamespaces, noSystems } from "../support/debian-system.ts";
+import { installedNginx } from "../support/nginx.ts";
+import { installedPostgres } from "../support/postgres-server.ts";
+import { installedRedis } from "../support/redis.ts";
 import { BLOCKS } from "./machine/blocks.ts";
 
 const FOLDER = join(packageRoot, "config", "operating");
@@ -35,6 +38,8 @@ const INSIDE = join("dist", "test", "deploy", "machine", "inside.js");
 const OWN = ["--mount", "--net", "--pid", "--fork", "--kill-child"];
 
 t.test("the handbook leads from an empty machine to a paid call and back", { skip }, async (t) => {
+  // Inside there is no network to install them.
+  await Promise.all([installedPostgres(), installedNginx(), installedRedis()]);
   // The shell is the parent of every process that loses its own.
   const parent = ["sh", "-c", '"$@" & wait "$!"', "sh"];
   const words = [...OWN, "--mount-proc", ...parent, process.execPath, INSIDE];

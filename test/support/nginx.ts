@@ -31,7 +31,7 @@ export async function startNginx(
   gateways: readonly { readonly port: number }[],
   { keepaliveSeconds = 8 } = {},
 ): Promise<Nginx> {
-  const binary = await foundOrInstalled(findBinary, "nginx-light", ADVICE);
+  const binary = await installedNginx();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-nginx-"));
   const port = await freePort();
   const files = {
@@ -122,6 +122,11 @@ function testConf(
     if (!from.test(text)) throw new Error(`nginx.conf has no ${from}`);
     return text.replace(from, to);
   }, shipped);
+}
+
+/** Returns the nginx of this machine, or the one that apt installs. */
+export function installedNginx(): Promise<string> {
+  return foundOrInstalled(findBinary, "nginx-light", ADVICE);
 }
 
 function findBinary(): string | undefined {

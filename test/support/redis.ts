@@ -122,7 +122,7 @@ export async function startRedisCluster({
 export async function startRedisServer(
   options: { cluster?: boolean; settings?: readonly string[] } = {},
 ): Promise<RedisServer> {
-  const binary = await foundOrInstalled(findBinary, "redis-server", ADVICE);
+  const binary = await installedRedis();
   for (let attempt = 1; ; attempt += 1) {
     const server = new Server(binary, await freePort(), await freePort(), options);
     try {
@@ -226,6 +226,11 @@ async function until(what: string, isSo: () => Promise<unknown> | undefined): Pr
     if (performance.now() > deadline) throw new Error(`${what}: not within ${READY_TIMEOUT_MS} ms`);
     await delay(10);
   }
+}
+
+/** Returns the Redis server of this machine, or the one that apt installs. */
+export function installedRedis(): Promise<string> {
+  return foundOrInstalled(findBinary, "redis-server", ADVICE);
 }
 
 function findBinary(): string | undefined {

@@ -17,6 +17,8 @@ export const DOMAIN = "api.example.com";
 /** The folders of the release, and of the next one. */
 const RELEASES = ["/opt/tollgate", "/opt/tollgate-2"];
 
+const OUTPUT_SHOWN = 2_000;
+
 /** The output of a command. */
 export interface Result {
   readonly code: number;
@@ -92,7 +94,9 @@ export class Machine {
       const options = { cwd, env: { ...this.environment(), ...env }, maxBuffer: 2 ** 26 };
       execFile("bash", ["-ec", script], options, (error, stdout, stderr) => {
         const { code } = error ?? { code: 0 };
-        if (error) reject(new Error(`${code}: ${script}\n${stdout}${stderr}${this.logs()}`));
+        // The end of long output says why; reports of a run cut it.
+        const said = `${stdout}${stderr}`.slice(-OUTPUT_SHOWN);
+        if (error) reject(new Error(`${code}: ${script}\n${this.logs()}\n${said}`));
         else resolve({ code: 0, stdout, stderr });
       });
     });
@@ -100,7 +104,7 @@ export class Machine {
 
   logs(): string {
     const shell =
-      "tail -n 5 /var/log/unit-*.log /var/log/nginx/*.log 2>/dev/null | cut -c1-600 || true";
+      "tail -n 4 /var/log/unit-*.log /var/log/nginx/*.log 2>/dev/null | cut -c1-300 || true";
     return execFileSync("sh", ["-c", shell], { encoding: "utf8" });
   }
 

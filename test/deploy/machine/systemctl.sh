@@ -1,6 +1,7 @@
 #!/bin/bash
 # Stands in for systemd, which needs to be the first process of a machine: runs a unit's own command line, as its user, with
-# its files of variables, in its folder. Units of Debian's packages get the command that their packages have.
+# its files of variables, in its folder, and again a second after it ended. Units of Debian's packages get the command that
+# their packages have.
 
 set -eu
 command=$1
@@ -8,7 +9,8 @@ shift
 units=()
 for word in "$@"; do [[ $word == -* ]] || units+=("$word"); done
 
-pid_file() { echo "/run/unit-${1//\//-}.pid"; }
+pid_file() { echo "/run/unit-${1//\//-}.pid"; } # of the loop that starts it again
+main_file() { echo "/run/unit-${1//\//-}.main"; }
 
 is_running() {
   [ -e "$(pid_file "$1")" ] && local pid && pid=$(cat "$(pid_file "$1")") &&
@@ -18,7 +20,14 @@ is_running() {
 run() { # run NAME COMMAND...
   local name=$1
   shift
-  setsid "$@" < /dev/null >> "/var/log/unit-$name.log" 2>&1 7>&- &
+  rm -f "$(main_file "$name")" "$(main_file "$name").stopped"
+  setsid bash -c '
+    main=$1; shift
+    while [ ! -e "$main.stopped" ]; do
+      "$@" & echo $! > "$main"
+      wait $! || true
+      [ -e "$main.stopped" ] || sleep 1
+    done' bash "$(main_file "$name")" "$@" < /dev/null >> "/var/log/unit-$name.log" 2>&1 7>&- &
   echo $! > "$(pid_file "$name")"
 }
 
@@ -47,10 +56,9 @@ start() {
 
 stop() {
   is_running "$1" || return 0
-  # With runuser, the program is its child.
-  local pid
-  pid=$(cat "$(pid_file "$1")")
-  kill -TERM "$pid"
+  while [ ! -s "$(main_file "$1")" ]; do sleep 0.1; done
+  touch "$(main_file "$1").stopped"
+  kill -TERM "$(cat "$(main_file "$1")")" 2> /dev/null || true
   while is_running "$1"; do sleep 0.1; done
 }
 
@@ -59,6 +67,6 @@ for unit in "${units[@]}"; do
     start | enable) is_running "$unit" || start "$unit" ;;
     stop) stop "$unit" ;;
     restart) stop "$unit"; start "$unit" ;;
-    reload) kill -HUP "$(cat "$(pid_file "$unit")")" ;;
+    reload) kill -HUP "$(cat "$(main_file "$unit")")" ;;
   esac
 done
