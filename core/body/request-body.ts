@@ -1,7 +1,7 @@
 import { isAscii, isUtf8, transcode } from "node:buffer";
 import { freeMemory } from "../process/free-memory.ts";
 import { isObject, JSON_MAX, type JsonObject } from "../process/json.ts";
-import { scanJson } from "../process/json-scan.ts";
+import { type JsonScan, scanJson } from "../process/json-scan.ts";
 import { RawJson } from "../process/raw-json.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Turns } from "./turns.ts";
@@ -414,7 +414,7 @@ export function readJson(
     names = namesAt(bytes, places);
     const mayKeep = hasUnusual && conversation !== undefined && names.includes(conversation);
     kept = mayKeep ? RawJson.parse(textOf(bytes), [conversation, ...ARGUMENTS]) : undefined;
-    fields = kept ?? JSON.parse(textOf(bytes));
+    fields = kept ?? parsedInParts(bytes, scan, names);
   } catch {
     return notJson(bytes);
   }
@@ -430,6 +430,43 @@ export function readJson(
     return readJson(Buffer.from(RawJson.write(read)), conversation, true);
   }
   return RequestBody.passed(bytes, places, names, fields, kept !== undefined);
+}
+
+/** Parses the bytes of an object as `JSON.parse` does, but its long lists part by part. Throws if they are not JSON. */
+function parsedInParts(
+  bytes: Buffer,
+  { places, cuts }: JsonScan,
+  names: readonly string[],
+): unknown {
+  const lists = new Map<string, unknown[]>();
+  let text = "";
+  let copied = 0;
+  let cut = 0;
+  for (let at = 0; cut < cuts.length && at < names.length; at++) {
+    const [from = 0, to = 0] = places.slice(4 * at + 2, 4 * at + 4);
+    if ((cuts[cut] ?? 0) > to) continue;
+    const entries: unknown[] = [];
+    let start = from + 1;
+    for (; (cuts[cut] ?? to) < to; cut++) {
+      addEntries(entries, bytes.subarray(start, cuts[cut]));
+      start = (cuts[cut] ?? 0) + 1;
+    }
+    addEntries(entries, bytes.subarray(start, to - 1));
+    lists.set(names[at] ?? "", entries);
+    // An empty list stands in the place of the entries.
+    text += textOf(bytes.subarray(copied, from + 1));
+    copied = to - 1;
+  }
+  const fields: unknown = JSON.parse(text + textOf(bytes.subarray(copied)));
+  if (isObject(fields)) for (const [name, entries] of lists) fields[name] = entries;
+  return fields;
+}
+
+/** A part without an entry would hide a comma too many. */
+function addEntries(entries: unknown[], part: Buffer): void {
+  const added: unknown[] = JSON.parse(`[${textOf(part)}]`);
+  if (added.length === 0) throw new SyntaxError("no entry between two commas");
+  for (const entry of added) entries.push(entry);
 }
 
 /** The parser's own message quotes the text, which must not be in an error or a log. */

@@ -17,13 +17,17 @@ const CLOSE_OBJECT = 125;
 const LOOPED_BYTES = 64;
 /** Maximum length of a number that `JSON.stringify` writes: -0.0000012345678901234567. */
 const NUMBER_BYTES_MAX = 25;
+/** V8 gives each text above 128 KB pages of its own, which take many times as long. A part is below it as UTF-16 too. */
+const PART_BYTES = 32_768;
 /** A number of fewer bytes has no more digits than a parser keeps. */
 const USUAL_BYTES_MAX = 16;
 
 /** The positions of the fields of a JSON object in its bytes. Meaningless if the bytes are not JSON. */
-interface JsonScan {
+export interface JsonScan {
   /** For each top-level field: the quotes of its name, and the start and end of its value. */
   readonly places: readonly number[];
+  /** Commas between entries of top-level lists, at least `PART_BYTES` apart: there a long list can be read in parts. */
+  readonly cuts: readonly number[];
   readonly names: number;
   /** True if a number has more digits than a parser keeps. */
   readonly hasLongNumber: boolean;
@@ -42,6 +46,9 @@ export function scanJson(
 ): JsonScan | "levels" | "values" | "malformed" {
   const { length } = bytes;
   const places: number[] = [];
+  const cuts: number[] = [];
+  /** Where the latest top-level value or part of a list began. */
+  let part = 0;
   let depth = 0;
   let count = 0;
   let names = 0;
@@ -76,9 +83,14 @@ export function scanJson(
         names++;
         if (isDigit(bytes[open + 1])) hasUnusual = true;
       }
+      if (depth === 2 && at - part > PART_BYTES && !isValue && isInList(bytes[part])) {
+        cuts.push(at);
+        part = at;
+      }
       if (depth !== 1) continue;
       if (isValue) {
-        places.push(open, close, startOfValue(bytes, at + 1));
+        part = startOfValue(bytes, at + 1);
+        places.push(open, close, part);
         isOpen = true;
       } else if (isOpen) {
         places.push(endOfValue(bytes, at));
@@ -99,7 +111,7 @@ export function scanJson(
       }
     }
   }
-  return { places, names, hasLongNumber, hasUnusual };
+  return { places, cuts, names, hasLongNumber, hasUnusual };
 }
 
 /**
@@ -114,6 +126,9 @@ export function excessOf(
   const scan = scanJson(text, levels, values);
   return scan === "levels" || scan === "values" ? scan : undefined;
 }
+
+/** Returns true if a top-level value, or the part of it after a cut, begins as one of a list does. */
+const isInList = (byte: number | undefined) => byte === OPEN_LIST || byte === COMMA;
 
 /** `JSON.stringify` writes names that are whole numbers first. */
 function isDigit(byte = 0): boolean {

@@ -15,6 +15,10 @@ const DOCUMENTS = Number(process.env["JSON_DOCUMENTS"] ?? 4_000);
 
 /** Long enough, with the text of a document, to be read as Latin-1. */
 const FILLER = "Hôm nay trời đẹp. ".repeat(60);
+/** Entries of a list that is read in parts. */
+const [WIDE, NARROW] = [`"${"một đoạn dài. ".repeat(2_500)}",`, `"${"x".repeat(33_000)}",`];
+/** So many documents are in a list that is read in parts, since it takes long. */
+const IN_PARTS = 1 / 50;
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^"{}[\],:]+/g;
 
 /** The raw text of each top-level field by its decoded name, found by regular expression: `null` if a name comes twice. */
@@ -149,6 +153,11 @@ t.test(
         check(random, bytes);
         const before = Buffer.from('{"model":"m","messages":[');
         check(random, Buffer.concat([before, bytes, Buffer.from(`,"${FILLER}"]}`)]));
+        if (!random.chance(IN_PARTS)) continue;
+        const pieces = [before, WIDE, bytes, `,${NARROW}`, bytes, ",0]}"];
+        const parts = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
+        check(random, parts);
+        check(random, damaged(random, parts.toString()));
       } catch (error) {
         t.fail(`document ${at}: ${error}`, { json: bytes.toString("utf8") });
         break;

@@ -87,6 +87,29 @@ t.test("a long conversation beyond ASCII", async (t) => {
   });
 });
 
+t.test("a long list is read in parts, as it would be at once", async (t) => {
+  const entry = { text: "đ".repeat(20_000), list: [1, [2, 3]] };
+  const turns = Array(9).fill(entry);
+  const nested = JSON.stringify({ a: [turns, 1], model: "m", turns });
+  t.strictSame(read(nested).json(), JSON.parse(nested));
+  const came = JSON.stringify({ turns, model: "m", tools: turns });
+  for (const [from, to] of [
+    [/\},\{/, "},,{"],
+    [/\}\]/, "},]"],
+    [/\[\{/, "[,{"],
+    [/\},\{/, "}],[{"],
+    [/\},\{/, "}},{"],
+    [/\},\{/, '},"x":{'],
+  ] as const) {
+    for (let at = 0; at < 9; at++) {
+      let seen = 0;
+      const all = new RegExp(from, "g");
+      const text = came.replace(all, (match) => (seen++ === at ? to : match));
+      if (text !== came) t.ok(isRefusal(readJson(Buffer.from(text), "turns")), `${to} at ${at}`);
+    }
+  }
+});
+
 t.test("a body that a thread has written is read where it is asked for", async (t) => {
   const tools = [{ name: "đ" }];
   const object = { model: "m", messages: [{ text: LONG }], tools, n: undefined };
