@@ -16,7 +16,13 @@ export interface CpuTime {
 /** Reads the processor time of a process and its children from `/proc`. */
 export function cpuTime(pid: number): CpuTime {
   let childrenUs = 0;
-  for (const child of descendantsOf(pid)) childrenUs += timeOf(`/proc/${child}/stat`, 4);
+  for (const child of descendantsOf(pid)) {
+    try {
+      childrenUs += timeOf(`/proc/${child}/stat`, 4);
+    } catch {
+      // It ended since, such as a worker of Postgres: its parent has its time.
+    }
+  }
   return {
     mainUs: timeOf(`/proc/${pid}/task/${pid}/stat`),
     processUs: timeOf(`/proc/${pid}/stat`),
