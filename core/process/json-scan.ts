@@ -47,7 +47,7 @@ export function scanJson(
   const { length } = bytes;
   const places: number[] = [];
   const cuts: number[] = [];
-  /** Where the latest top-level value or part of a list began. */
+  /** The start of the latest top-level value, or of the part of its list after a cut. */
   let part = 0;
   let depth = 0;
   let count = 0;
