@@ -22,6 +22,8 @@ export interface AccountSearch {
   /** The id of the last account of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
+  /** Only accounts whose wallet has money in the ledger. */
+  readonly hasBalance?: boolean;
 }
 
 export interface NewKey {

@@ -78,16 +78,18 @@ export class StoredAccounts {
   }
 
   /**
-   * Returns accounts, oldest first (ids sort by time). A query is the id of an account or a key, the beginning of a key that exists, an
+   * Returns accounts, oldest first (ids sort by time), or only those with money: an index for an order by balance would cost each
+   * charge a second write. A query is the id of an account or a key, the beginning of a key that exists, an
    * e-mail address, or part of one. Only the last reads all accounts.
    */
-  async search({ query, after, limit }: AccountSearch): Promise<Account[]> {
+  async search({ query, after, limit, hasBalance }: AccountSearch): Promise<Account[]> {
     const text = query?.toLowerCase() ?? "";
     const parameters = [after ?? null, limit] as const;
     const page = (condition: string, ...values: readonly string[]) =>
       this.database.query<Account>(
         `${ACCOUNT} account
         where ($1::uuid is null or id > $1) and ${condition}
+          ${hasBalance ? "and exists (select from wallets where account_id = id and balance > 0)" : ""}
         order by id limit $2`,
         [...parameters, ...values],
       );

@@ -202,9 +202,12 @@ export interface CallSearch extends Omit<UsageQuery, "accountId"> {
   /** State its account too: calls have no index by key alone. */
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
+  /** `-`: none. */
   readonly upstream?: string | undefined;
-  /** `failed`: anything but 200. */
+  /** `failed`: anything but 200, and replies that broke off. */
   readonly status?: number | "failed" | undefined;
+  /** Only calls of which no one knows what they cost the operator. */
+  readonly isCostUnknown?: boolean | undefined;
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 }

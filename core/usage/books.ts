@@ -94,6 +94,29 @@ export interface MoneyReport extends Readonly<Record<MovementKind, bigint>> {
   readonly giftsSpent: bigint;
 }
 
+/** Selects movements of all accounts: of the days (in Vietnam) from `from` to `to`, both included, and of one kind. */
+export interface MovementPage {
+  readonly kind?: MovementKind | undefined;
+  readonly from: string;
+  readonly to: string;
+  /** The id of the last ledger row of the page before. */
+  readonly before?: bigint | undefined;
+  readonly limit: number;
+}
+
+/** A movement of any account. `entry`: the id of its ledger row. */
+export interface ShownMovement {
+  readonly entry: string;
+  readonly accountId: string;
+  readonly at: Date;
+  readonly kind: MovementKind;
+  readonly amountMicroVnd: bigint;
+  /** After it. */
+  readonly balanceMicroVnd: bigint;
+  readonly reference: string;
+  readonly reason: string | null;
+}
+
 /** How the calls of a model ended. */
 export interface ModelHealth {
   readonly model: string;

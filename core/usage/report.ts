@@ -3,11 +3,13 @@ import { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 import {
   MOVEMENT_KINDS,
   type MoneyReport,
+  type MovementPage,
   REPORT_AMOUNTS,
   REPORT_COUNTS,
   type Report,
   type ReportDimension,
   type ReportRow,
+  type ShownMovement,
 } from "./books.ts";
 import { MOVEMENT_KIND } from "./usage-sums.ts";
 
@@ -81,6 +83,27 @@ export function reportsOf(database: Database) {
         await giftsLeft(database, dayAfter(to)),
       ];
       return { ...row, owedGifts, giftsSpent: before + row.bonus + row.voucher - owedGifts };
+    },
+
+    movementKinds: MOVEMENT_KINDS,
+
+    /**
+     * Returns the movements that `money` adds up, newest first: of the days from `from` to `to`, both included, that pass the
+     * filter and are older than the ledger row `before`. Reads those of the days in the order of an index.
+     */
+    movements({ kind, from, to, before, limit }: MovementPage): Promise<ShownMovement[]> {
+      return database.query<ShownMovement>(
+        `with last as materialized (
+          select at, id from ledger_entries where call_id is null and id = $3
+        )
+        select id::text as entry, account_id as "accountId", at, ${MOVEMENT_KIND} as kind, amount as "amountMicroVnd",
+          balance_after as "balanceMicroVnd", reference, reason
+        from ledger_entries
+        where call_id is null and at >= $1 and at < $2 and ($4::text is null or ${MOVEMENT_KIND} = $4)
+          and ($3::bigint is null or (at <= (select at from last) and (at, id) < (select at, id from last)))
+        order by at desc, id desc limit $5`,
+        [startOfDay(from), endOfDay(to), before ?? null, kind ?? null, limit],
+      );
     },
   };
 }

@@ -64,6 +64,8 @@ export const accountPage = mapping({
   after: accountId,
   limit,
   balances: v.optional(v.picklist(["true", "false"])),
+  /** Only accounts with money. */
+  balance: v.optional(v.literal("yes", "yes")),
 });
 
 export const keySearch = mapping({
@@ -211,6 +213,7 @@ export const callSearch = mapping({
       v.transform((text) => (text === "failed" ? text : Number(text))),
     ),
   ),
+  cost: v.optional(v.literal("unknown", "unknown")),
   from: v.optional(period),
   to: v.optional(period),
   limit,

@@ -58,6 +58,21 @@ export default function report(services: Services, { costs }: Settings): Plugin 
           { name: "limit", value: "N" },
         ],
       },
+      {
+        words: "movement list",
+        about:
+          "list the movements of all accounts that the report adds up, newest first: transfer, credit, bonus, voucher, taken_back, " +
+          "refund, adjustment; of this month unless --from and --to say otherwise",
+        method: "GET",
+        path: "/admin/v1/movements",
+        options: [
+          { name: "kind", value: "KIND", example: "refund" },
+          { name: "from", value: "YYYY-MM-DD" },
+          { name: "to", value: "YYYY-MM-DD" },
+          { name: "limit", value: "N" },
+        ],
+        pages: { query: "before", field: "entry" },
+      },
     ],
 
     routes: (router) => addOperatorRoutes(router, services, "/admin/v1", reportRoutes(services)),

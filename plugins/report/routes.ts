@@ -7,6 +7,7 @@ import {
   matching,
   type OperatorRoute,
   oneOf,
+  type Refusal,
   readQuery,
   refuse,
   type Services,
@@ -16,6 +17,13 @@ import {
 type Usage = Services["usage"];
 type Report = Awaited<ReturnType<Usage["report"]>>;
 type By = Parameters<Usage["report"]>[0];
+
+interface Period {
+  readonly from: string;
+  readonly to: string;
+}
+
+type Asked = { readonly [K in keyof Period]?: string | undefined };
 
 const BY = ["day", "model", "provider", "account", "key"] as const satisfies readonly By[];
 const DAY = "a day, such as 2026-11-30";
@@ -43,11 +51,35 @@ const asked = mapping({
   ),
 });
 
+const ENTRY = "the `entry` of the last movement of the previous page";
+const PAGE = "a whole number from 1 to 1000";
+
 /**
- * Route of the report: sums of a period by one dimension, largest charge first, or without `by` all of it with the money that
- * came in, and what customers have left. Days are those of Vietnam; the default is this month.
+ * Routes of the report: sums of a period by one dimension, largest charge first, or without `by` all of it with the money that
+ * came in, and what customers have left; and the movements that these sums are of. Days are those of Vietnam; the default is this month.
  */
 export function reportRoutes({ usage, accounts, clock }: Services): OperatorRoute[] {
+  const movementPage = mapping({
+    kind: v.optional(oneOf(usage.movementKinds)),
+    from: day,
+    to: day,
+    before: v.optional(
+      v.pipe(
+        matching(/^\d{1,18}$/, ENTRY),
+        v.transform((digits) => BigInt(digits)),
+      ),
+    ),
+    limit: v.optional(
+      v.pipe(
+        matching(/^\d{1,4}$/, PAGE),
+        v.transform(Number),
+        v.minValue(1, PAGE),
+        v.maxValue(1000, PAGE),
+      ),
+      "100",
+    ),
+  });
+
   async function named(rows: Report["rows"]): Promise<object[]> {
     const idsOf = (ids: readonly (string | undefined)[]) => ids.filter((id) => id !== undefined);
     const [emails, keys] = await Promise.all([
@@ -66,6 +98,14 @@ export function reportRoutes({ usage, accounts, clock }: Services): OperatorRout
     }));
   }
 
+  /** Returns the days that a query names. Without `from` they begin with the month of the last one. */
+  function periodOf({ from, to }: Asked): Period | Refusal {
+    const last = to ?? dayOf(new Date(clock.now()));
+    const first = from ?? `${last.slice(0, 7)}-01`;
+    if (first <= last) return { from: first, to: last };
+    return refuse.badRequest("from: expected a day that is not after `to`.", "from");
+  }
+
   return [
     {
       method: "GET",
@@ -73,11 +113,10 @@ export function reportRoutes({ usage, accounts, clock }: Services): OperatorRout
       async handle({ query }) {
         const given = readQuery(asked, query);
         if (isRefusal(given)) return given;
-        const today = dayOf(new Date(clock.now()));
-        const { by, to = today, limit } = given;
-        const { from = `${to.slice(0, 7)}-01` } = given;
-        if (from > to)
-          return refuse.badRequest("from: expected a day that is not after `to`.", "from");
+        const period = periodOf(given);
+        if (isRefusal(period)) return period;
+        const { by, limit } = given;
+        const { from, to } = period;
         if (by === undefined) {
           const [{ total }, money] = await Promise.all([
             usage.report("provider", from, to, 1),
@@ -87,6 +126,25 @@ export function reportRoutes({ usage, accounts, clock }: Services): OperatorRout
         }
         const { rows, total, isCut } = await usage.report(by, from, to, limit);
         return done({ from, to, cut: isCut, total: [sumsJson(total)], rows: await named(rows) });
+      },
+    },
+    {
+      method: "GET",
+      path: "/movements",
+      async handle({ query }) {
+        const given = readQuery(movementPage, query);
+        if (isRefusal(given)) return given;
+        const period = periodOf(given);
+        if (isRefusal(period)) return period;
+        const found = await usage.movements({ ...given, ...period });
+        const emails = await accounts.emails(found.map(({ accountId }) => accountId));
+        return done(
+          found.map(({ entry, accountId, at, kind, reference, reason, ...amounts }) => ({
+            ...{ entry, at: at.toISOString(), kind, amount_vnd: formatVnd(amounts.amountMicroVnd) },
+            ...{ email: emails.get(accountId) ?? null, reference, reason },
+            ...{ balance_vnd: formatVnd(amounts.balanceMicroVnd), account_id: accountId },
+          })),
+        );
       },
     },
   ];

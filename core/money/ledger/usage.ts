@@ -48,7 +48,8 @@ export async function searchCalls(
   sql: Pick<Sql, "query">,
   search: CallSearch,
 ): Promise<FoundCalls> {
-  const { accountId, keyId, model, upstream, status, from, to, before, limit } = search;
+  const { accountId, keyId, model, upstream, status, isCostUnknown } = search;
+  const { from, to, before, limit } = search;
   const parameters: Parameter[] = [];
   const given = (value: Parameter) => `$${parameters.push(value)}`;
   const read: string[] = [];
@@ -64,8 +65,10 @@ export async function searchCalls(
   const kept: string[] = [];
   if (keyId !== undefined) kept.push(`key_id = ${given(keyId)}`);
   if (model !== undefined) kept.push(`model = ${given(model)}`);
-  if (upstream !== undefined) kept.push(`upstream = ${given(upstream)}`);
-  if (status === "failed") kept.push("status <> 200");
+  if (upstream === "-") kept.push("upstream is null");
+  else if (upstream !== undefined) kept.push(`upstream = ${given(upstream)}`);
+  if (isCostUnknown) kept.push("provider_cost is null");
+  if (status === "failed") kept.push("(status <> 200 or outcome = 'broken')");
   else if (status !== undefined) kept.push(`status = ${given(status)}`);
   const found = await sql.query<UsageRecord>(
     `${SELECT_FROM} (select * ${calls} limit ${SEARCHED_MAX}) record

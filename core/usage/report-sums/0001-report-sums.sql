@@ -137,3 +137,6 @@ begin
   execute format(statement, format(calls, 'usage_records'), '0');
 end
 $do$;
+
+-- The movements of all accounts by their time. Charges of calls are not in it, so a commit of calls costs the same.
+create index ledger_entries_rest_at on ledger_entries_rest (at, id) where call_id is null;

@@ -21,6 +21,7 @@ const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[
     "report",
     "wallet",
     "ledger",
+    "movement",
     "statement",
     "credit",
     "adjust",

@@ -178,6 +178,19 @@ export interface Movement {
   readonly calls: number;
 }
 
+/** A movement in the list of all customers. */
+export interface ListedMovement {
+  readonly entry: string;
+  readonly at: string;
+  readonly kind: Exclude<Movement["kind"], "charges">;
+  readonly amount_vnd: string;
+  readonly email: string | null;
+  readonly reference: string;
+  readonly reason: string | null;
+  readonly balance_vnd: string;
+  readonly account_id: string;
+}
+
 export interface Ledger {
   readonly opening_vnd: string;
   readonly closing_vnd: string;

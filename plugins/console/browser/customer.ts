@@ -40,6 +40,7 @@ import type {
   WholeAccount,
 } from "./contract.ts";
 import { openLimits, openPause, openRevoke } from "./key-changes.ts";
+import { movementCause } from "./movements.ts";
 import { section, smallButton } from "./section.ts";
 import { get, hasCommand, may } from "./session.ts";
 import { type Column, figures } from "./table.ts";
@@ -183,19 +184,23 @@ function walletCard(account: WholeAccount, ledger: Ledger): HTMLElement {
     .filter(({ kind }) => kind === "charges")
     .reduce((sum, { amount_vnd }) => sum - Number(amount_vnd), 0);
   const calls = `${BASE}/calls?account=${id}&from=${from}&to=${to}`;
+  // The movements since it was created add up to the balance.
+  const all = `${BASE}/customers/${id}?from=${account.created_at.slice(0, 10)}`;
+  const audit = `${BASE}/audit?account=${id}`;
   return card(
     t("account.wallet"),
     figures([
-      { name: t("customers.balance"), ...amount(wallet?.balance_vnd) },
-      { name: t("account.available"), ...amount(wallet?.available_vnd) },
-      { name: t("account.held"), ...amount(wallet?.held_vnd) },
+      { name: t("customers.balance"), ...amount(wallet?.balance_vnd), href: all },
+      { name: t("account.available"), ...amount(wallet?.available_vnd), href: all },
+      { name: t("account.held"), ...amount(wallet?.held_vnd), href: `${BASE}/books` },
       { name: t("account.charged", { from: dayLong(from) }), value: vnd(charged), href: calls },
       {
         name: t("customers.discount"),
         value: percent(discounts.reduce((sum, { bps }) => sum + bps, account.discount_bps)),
         note: discountNames(account),
+        href: audit,
       },
-      { name: t("customers.since"), value: date(account.created_at) },
+      { name: t("customers.since"), value: date(account.created_at), href: audit },
     ]),
     commandLine(commandText("account show", { account: email })),
   );
@@ -218,7 +223,10 @@ function orderSection({ id, email }: Account, orders: readonly Order[]): HTMLEle
     rows: orders,
     columns: [
       { title: t("customers.since"), cell: ({ created_at }) => dateTime(created_at) },
-      { title: t("money.order"), cell: ({ code }) => el("code", {}, code) },
+      {
+        title: t("money.order"),
+        cell: ({ code }) => el("a", { href: `${BASE}/money?query=${code}` }, el("code", {}, code)),
+      },
       { title: t("amount"), isNumber: true, cell: ({ amount_vnd }) => vnd(amount_vnd) },
       { title: t("money.received"), isNumber: true, cell: ({ received_vnd }) => vnd(received_vnd) },
       { title: t("customers.state"), cell: ({ status }) => t(`order.${status}`) },
@@ -230,6 +238,13 @@ function orderSection({ id, email }: Account, orders: readonly Order[]): HTMLEle
   });
 }
 
+/** Returns the address of the movements of a customer's month. */
+export function monthOf(id: string, month: string): string {
+  const last = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 0));
+  const days = { from: `${month}-01`, to: last.toISOString().slice(0, 10) };
+  return `${BASE}/customers/${id}?${new URLSearchParams(days)}`;
+}
+
 function monthSection({ id, email }: Account, months: readonly ClosedMonth[]): HTMLElement {
   return section({
     title: t("account.statements"),
@@ -237,11 +252,7 @@ function monthSection({ id, email }: Account, months: readonly ClosedMonth[]): H
     columns: [
       {
         title: t("statement.month"),
-        cell: ({ month }) => {
-          const last = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 0));
-          const days = { from: `${month}-01`, to: last.toISOString().slice(0, 10) };
-          return el("a", { href: `?${new URLSearchParams(days)}` }, monthName(month));
-        },
+        cell: ({ month }) => el("a", { href: monthOf(id, month) }, monthName(month)),
       },
       { title: t("statement.opening"), isNumber: true, cell: (one) => exactVnd(one.opening_vnd) },
       { title: t("statement.closing"), isNumber: true, cell: (one) => exactVnd(one.closing_vnd) },
@@ -340,7 +351,7 @@ function movementColumns(id: string): readonly Column<Movement>[] {
             )
           : [t(`movement.${kind}`), " ", el("small", { class: "hint" }, reason ?? "")],
     },
-    { title: t("movement.reference"), cell: ({ reference }) => reference ?? "" },
+    { title: t("movement.reference"), cell: movementCause },
     { title: t("amount"), isNumber: true, cell: ({ amount_vnd }) => exactVnd(amount_vnd) },
     {
       title: t("movement.after"),

@@ -6,6 +6,7 @@ import { textIfAny } from "../../page-parts/browser/text.ts";
 import { BASE } from "./base.ts";
 import { commandText } from "./command-line.ts";
 import type { Party, Statement } from "./contract.ts";
+import { monthOf } from "./customer.ts";
 import { section } from "./section.ts";
 import { get } from "./session.ts";
 import { figures, pairs } from "./table.ts";
@@ -30,6 +31,7 @@ export async function showStatement(
 function parts(statement: Statement): Child[] {
   const { account_id, month, number: place, rows, invoice, digest, closed_at } = statement;
   const { seller, buyer, total_vnd, vat_percent, net_vnd, vat_vnd } = invoice;
+  const href = monthOf(account_id, month);
   const sums = Object.entries(statement.totals).filter(([, amount]) => amount !== "0");
   return [
     card(
@@ -49,9 +51,9 @@ function parts(statement: Statement): Child[] {
     card(
       t("statement.title"),
       figures([
-        { name: t("statement.opening"), ...figure(statement.opening_vnd) },
-        ...sums.map(([name, amount]) => ({ name: kindText(name), ...figure(amount) })),
-        { name: t("statement.closing"), ...figure(statement.closing_vnd) },
+        { name: t("statement.opening"), ...figure(statement.opening_vnd), href },
+        ...sums.map(([name, amount]) => ({ name: kindText(name), ...figure(amount), href })),
+        { name: t("statement.closing"), ...figure(statement.closing_vnd), href },
       ]),
       el("p", { class: "hint" }, t("statement.closed", { place, at: dateTime(closed_at) })),
       el("p", {}, el("code", {}, digest)),

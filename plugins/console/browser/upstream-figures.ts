@@ -1,5 +1,5 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
-import { dayBefore, number, seconds, vnd } from "../../page-parts/browser/format.ts";
+import { dayBefore, minuteOf, number, seconds, vnd } from "../../page-parts/browser/format.ts";
 import { BASE } from "./base.ts";
 import type { Report, SumsRow, TimeRow, Traffic, Upstream, UpstreamRow } from "./contract.ts";
 import { get, hasCommand } from "./session.ts";
@@ -41,6 +41,10 @@ export function upstreamFigures(name: string, all: UpstreamFigures): Child {
   const toMs = steps.fromMs + steps.count * steps.stepMs;
   const tried = row ? row.served + row.failed : 0;
   const day = dayBefore(0);
+  const counts = (by: string, upstream: string) => {
+    const period = { from: minuteOf(steps.fromMs), to: minuteOf(toMs) };
+    return `${BASE}/traffic?${new URLSearchParams({ by, upstream, ...period })}`;
+  };
   const causes = Object.entries(row?.failures_by_cause ?? {})
     .map(([cause, count]) => `${cause} ${number(count)}`)
     .join(", ");
@@ -49,11 +53,13 @@ export function upstreamFigures(name: string, all: UpstreamFigures): Child {
       {
         name: t("upstreams.uptime"),
         value: row ? uptimeText(row) : "–",
+        href: counts(steps.by, name),
         note: t("upstreams.served", { served: number(row?.served ?? 0), all: number(tried) }),
       },
       {
         name: t("upstreams.first.byte"),
         value: row ? firstByteText(row) : "–",
+        href: rowsOf("served", steps.fromMs, toMs, name),
         note: t("upstreams.first.byte.note"),
       },
       {
@@ -65,6 +71,7 @@ export function upstreamFigures(name: string, all: UpstreamFigures): Child {
       {
         name: t("upstreams.share"),
         value: attempts === 0 ? "–" : `${number((tried / attempts) * 100, 1)}%`,
+        href: counts("upstream", "*"),
       },
       {
         name: t("upstreams.today"),

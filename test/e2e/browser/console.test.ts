@@ -27,6 +27,19 @@ const CHANNELS = {
 /** A folder for pictures of the pages, to look at. */
 const PICTURES = process.env["TOLLGATE_PICTURES"];
 
+/** Pages whose rows are sums. */
+const SUMS = /^(?:$|\/report|\/traffic|\/customers(?:$|\?)|\/models\?)/;
+
+/** Figures that lead nowhere, as nothing more is known of them, by page and name. */
+const WITHOUT_ROWS: readonly (readonly [page: RegExp, name: RegExp, why: string])[] = [
+  [/^\/upstreams/, /^(?:Priority|Weight|Share)$/, "is set in the config"],
+  [/by=cause/, /^Count$/, "counts attempts and refusals, of which no record is kept"],
+  [/^\/books/, /^Budgets$/, "counts the counters behind budgets; each key shows its own"],
+  [/^\/models\/history/, /^(?:From|To|%)$/, "is of a change, a row itself"],
+  [/^\/servers/, /^(?:Days old|Now)$/, "is measured"],
+  [/^\/customers\/ID/, /^(?:Amount|Balance after)$/, "is of a movement, a row itself"],
+];
+
 t.test("the operators' console", { jobs: 4 }, async (t) => {
   let stage: Stage;
   let accountId: string;
@@ -138,6 +151,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     "/models/history",
     "/models/reload",
     "/money/statement",
+    "/money/movements",
     "/books",
     "/servers",
     `/money/vouchers/${batchId}`,
@@ -188,6 +202,42 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
       );
     });
   }
+
+  t.test("leads from every figure to its rows", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor);
+    const [seen, unlinked] = [new Set<string>(), new Set<string>()];
+    for (const path of pages()) {
+      await follow(page, path);
+      if (path === "/books") {
+        await page.getByRole("button", { name: "Prove it now" }).click();
+        await page.locator(".totals", { hasText: "Wallets" }).waitFor();
+      }
+      const shown = path.replace(accountId, "ID");
+      const isLeft = (name: string) =>
+        WITHOUT_ROWS.some(([page, names]) => page.test(shown) && names.test(name));
+      const figures = await page.evaluate((isOfSums) => {
+        const has = (element: Element | null) => element?.querySelector("a[href]") !== null;
+        const isSomething = ({ textContent }: Element) => !/^[0–]?$/.test(textContent ?? "");
+        const all = [...document.querySelectorAll("main .totals > *, main td.number")];
+        return all.filter(isSomething).map((one) => ({
+          name: one.getAttribute("data-label") ?? one.querySelector(".hint")?.textContent ?? "",
+          // A row that is no sum leads to what it is about.
+          isLinked:
+            one.matches("a[href]") ||
+            has(one) ||
+            (one.matches("td") && !isOfSums && has(one.parentElement)),
+        }));
+      }, SUMS.test(path));
+      for (const { name, isLinked } of figures) {
+        seen.add(name);
+        if (!isLinked && !isLeft(name)) unlinked.add(`${shown} ${name}`);
+      }
+    }
+    t.strictSame([...unlinked], []);
+    t.ok(seen.size > 20);
+  });
 
   t.test("asks for the token, keeps it in this tab, and goes to the page asked for", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });

@@ -14,12 +14,13 @@ t.test("operators find calls of all customers", async (t) => {
     insert into usage_records
     select gen_random_uuid(), date_trunc('milliseconds', now()) - interval '1 second' * n, '${accountId}', '${keyId}',
       '/v1/messages', case when n % 2 = 0 then 'even' else 'odd' end, null, 'anthropic', 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1,
-      case when n = ${count} then 502 else 200 end, false, 'complete', false, 'mtok', 'v', 1
+      case when n = ${count} then 502 else 200 end, false, case when n = 2 and ${count} = 3 then 'broken' else 'complete' end, false, 'mtok', 'v', 1
     from generate_series(1, ${count}) n;`;
   await ledgerSql(
     gateway,
     `select make_usage_partition(now() - interval '1 day');
-    ${calls(busy.accountId, busy.keyId, CALLS)} ${calls(other.accountId, other.keyId, 3)}`,
+    ${calls(busy.accountId, busy.keyId, CALLS)} ${calls(other.accountId, other.keyId, 3)}
+    update usage_records set provider_cost = 1, upstream = null where account_id = '${other.accountId}' and status = 502`,
   );
   const find = async (query: Record<string, string>) => {
     const { status, body } = await admin(gateway, "GET", `/calls?${new URLSearchParams(query)}`);
@@ -43,6 +44,8 @@ t.test("operators find calls of all customers", async (t) => {
       key: { key: other.keyId },
       model: { model: "odd" },
       upstream: { upstream: "openai" },
+      none: { upstream: "-" },
+      cost: { cost: "unknown" },
       status: { status: "failed" },
       one: { status: "502" },
       day: { to: "2026-01-01" },
@@ -50,7 +53,8 @@ t.test("operators find calls of all customers", async (t) => {
     })) {
       counts[name] = (await find({ account: other.accountId, ...query })).calls.length;
     }
-    t.strictSame(counts, { key: 3, model: 2, upstream: 0, status: 1, one: 1, day: 0, nobody: 0 });
+    const found = { key: 3, model: 2, upstream: 0, none: 1, cost: 2 };
+    t.strictSame(counts, { ...found, status: 2, one: 1, day: 0, nobody: 0 });
   });
 
   t.test("between two times in Vietnam, of which the second is not included", async (t) => {
@@ -116,5 +120,13 @@ t.test("operators find calls of all customers", async (t) => {
     const rich = await createCustomer(gateway, { creditVnd: 1234 });
     const { body } = await admin(gateway, "GET", `/accounts?query=${rich.accountId}&balances=true`);
     t.match(body["list"], [{ email: rich.email, balance_vnd: "1234" }]);
+    const poor = await createCustomer(gateway);
+    for (const [{ accountId }, count] of [
+      [rich, 1],
+      [poor, 0],
+    ] as const) {
+      const { body } = await admin(gateway, "GET", `/accounts?query=${accountId}&balance=yes`);
+      t.equal((body["list"] as object[]).length, count);
+    }
   });
 });

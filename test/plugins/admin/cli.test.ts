@@ -248,7 +248,10 @@ t.test("npm run admin", async (t) => {
     ]) {
       const { code, stdout } = await run(...args);
       t.equal(code, 0);
-      t.match(stdout, /^account create --email ADDRESS[\s\S]*^account list \[--limit N\]/m);
+      t.match(
+        stdout,
+        /^account create --email ADDRESS[\s\S]*^account list \[--balance yes\] \[--limit N\]/m,
+      );
       t.notMatch(stdout, /reconcile/);
     }
     const { stdout } = await run("help", "money");

@@ -4,6 +4,8 @@ import { list } from "../pages.ts";
 /** A key pasted as the query is a secret: send only its shown prefix. */
 const SHOWN_OF_KEY = 10;
 
+const balance = { value: "yes", about: "yes: only those with money", example: "yes" };
+
 export const accountCommands: readonly Command[] = [
   {
     words: "account create",
@@ -15,18 +17,20 @@ export const accountCommands: readonly Command[] = [
   {
     words: "account list",
     required: [],
-    optional: ["limit"],
+    optional: ["balance", "limit"],
+    options: { balance },
     about: "list accounts, oldest first; all, or up to --limit",
-    run: (client, { limit }) => list(client, "/accounts", {}, limit, after),
+    run: (client, { balance, limit }) => list(client, "/accounts", { balance }, limit, after),
   },
   {
     words: "account find",
     required: ["query"],
-    optional: ["limit"],
+    optional: ["balance", "limit"],
+    options: { balance },
     about: "find accounts by part of the email address, or by account id, key or key id",
-    run: (client, { query = "", limit }) => {
+    run: (client, { query = "", balance, limit }) => {
       const shown = query.startsWith("tg-") ? query.slice(0, SHOWN_OF_KEY) : query;
-      return list(client, "/accounts", { query: shown }, limit, after);
+      return list(client, "/accounts", { query: shown, balance }, limit, after);
     },
   },
   {

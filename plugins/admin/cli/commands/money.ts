@@ -106,8 +106,16 @@ export const moneyCommands: readonly Command[] = [
   {
     words: "call list",
     required: [],
-    optional: ["account", "key", "model", "upstream", "status", "from", "to", "before", "limit"],
+    optional: [
+      ...["account", "key", "model", "upstream", "status", "cost", "from", "to", "before", "limit"],
+    ],
     options: {
+      upstream: { value: "NAME", about: "a provider, or - for none", example: "anthropic" },
+      cost: {
+        value: "unknown",
+        about: "unknown: calls whose cost is not known",
+        example: "unknown",
+      },
       status: { value: "STATUS", about: "failed, or one status", example: "failed" },
       before: { value: "NEXT", about: "go on from `next` of the list before" },
     },

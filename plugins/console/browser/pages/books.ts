@@ -5,6 +5,7 @@ import {
   dateTime,
   dayBefore,
   exactVnd,
+  minuteOf,
   monthName,
   number,
   vnd,
@@ -23,6 +24,7 @@ import type {
   System,
 } from "../contract.ts";
 import { openDrift } from "../drift.ts";
+import { movementsOf } from "../movements.ts";
 import { csvButton, section, smallButton } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
 import { figures, table } from "../table.ts";
@@ -86,7 +88,7 @@ function proven({ drift, wallets, purses, rows, overdue }: Reconciled, again: ()
       : notice("good", t("books.well", { time: dateTime(new Date().toISOString()) })),
     overdue > 0 && notice("bad", t("books.overdue", { count: overdue })),
     figures([
-      { name: t("books.wallets"), value: number(wallets) },
+      { name: t("books.wallets"), value: number(wallets), href: `${BASE}/customers` },
       { name: t("books.purses"), value: number(purses) },
     ]),
     rows.length > 0 && [
@@ -142,9 +144,22 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
       card(
         t("money.owed"),
         figures([
-          { name: t("books.owed"), value: vnd(money.owed_vnd), title: exactVnd(money.owed_vnd) },
-          { name: t("money.transfers"), value: vnd(money.transfers_vnd), href: `${BASE}/money` },
-          { name: t("money.credits"), value: vnd(money.credits_vnd), href: `${BASE}/audit` },
+          {
+            ...{
+              name: t("books.owed"),
+              value: vnd(money.owed_vnd),
+              title: exactVnd(money.owed_vnd),
+            },
+            href: `${BASE}/customers?balance=yes`,
+          },
+          {
+            ...{ name: t("money.transfers"), value: vnd(money.transfers_vnd) },
+            href: movementsOf("transfer", today, today),
+          },
+          {
+            ...{ name: t("money.credits"), value: vnd(money.credits_vnd) },
+            href: movementsOf("credit", today, today),
+          },
         ]),
         el("p", { class: "hint" }, t("books.owed.about")),
         commandLine(commandText("report", { from: today, to: today })),
@@ -190,7 +205,7 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
       rows: [...months].reverse(),
       columns: [
         { title: t("statement.month"), cell: ({ month }) => monthName(month) },
-        { title: t("books.rows"), isNumber: true, cell: ({ rows }) => number(rows) },
+        { title: t("books.rows"), isNumber: true, cell: monthRows },
         { title: "MB", isNumber: true, cell: ({ bytes }) => number(bytes / 1e6, 1) },
         { title: t("customers.state"), cell: ({ state }) => t(`month.${state}`) },
         {
@@ -203,6 +218,16 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
       command: commandText("archive list"),
     }),
   ];
+}
+
+/** The rows of a month, which begins in UTC; those that were taken out of the ledger are in files. */
+function monthRows({ month, state, rows }: ArchivedMonth): Child {
+  if (state === "detached" || state === "dropped") return number(rows);
+  const [year, ofYear] = month.split("-").map(Number);
+  const from = Date.UTC(year ?? 0, (ofYear ?? 1) - 1);
+  const to = Date.UTC(year ?? 0, ofYear ?? 1);
+  const period = { from: minuteOf(from), to: minuteOf(to) };
+  return el("a", { href: `${BASE}/calls?${new URLSearchParams(period)}` }, number(rows));
 }
 
 function callLink(id: string): HTMLElement {

@@ -41,6 +41,14 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
         ],
       },
       { name: "upstream", label: t("calls.upstream") },
+      {
+        name: "cost",
+        label: t("report.cost"),
+        options: [
+          ["", t("all")],
+          ["unknown", t("unknown")],
+        ],
+      },
       { name: "key", label: t("calls.key") },
       { name: "from", label: t("from"), type: "date" },
       { name: "to", label: t("to"), type: "date" },

@@ -31,7 +31,17 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
   const { element } = list<Listed>({
     title: t("nav.customers"),
     signal,
-    filters: [{ name: "query", label: t("customers.query"), type: "search" }],
+    filters: [
+      { name: "query", label: t("customers.query"), type: "search" },
+      {
+        name: "balance",
+        label: t("customers.balance"),
+        options: [
+          ["", t("all")],
+          ["yes", t("customers.balance.yes")],
+        ],
+      },
+    ],
     columns: [
       {
         title: t("customers.email"),
@@ -40,19 +50,21 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
       {
         title: t("customers.balance"),
         isNumber: true,
-        cell: ({ balance_vnd }) => vnd(balance_vnd),
+        cell: ({ id, balance_vnd }) =>
+          el("a", { href: `${BASE}/customers/${id}` }, vnd(balance_vnd)),
       },
       ...(hasCommand("report") ? [spentColumn(from)] : []),
       { title: t("customers.state"), cell: ({ status }) => stateBadge(status) },
       {
         title: t("customers.discount"),
         isNumber: true,
-        cell: ({ discount_bps }) => percent(discount_bps),
+        cell: ({ id, discount_bps }) =>
+          el("a", { href: `${BASE}/audit?account=${id}` }, percent(discount_bps)),
       },
       { title: t("customers.since"), cell: ({ created_at }) => date(created_at) },
     ],
-    async load({ query = "" }, limit, next) {
-      const asked = { query: withoutSecret(query), limit, balances: "true", ...next };
+    async load({ query = "", balance }, limit, next) {
+      const asked = { query: withoutSecret(query), balance, limit, balances: "true", ...next };
       const [found, report] = await Promise.all([
         get<Listed[]>("/accounts", asked),
         hasCommand("report")
@@ -64,10 +76,10 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
       const last = rows.at(-1);
       return { rows, next: last && rows.length === limit ? { after: last.id } : undefined };
     },
-    command: ({ query = "" }) =>
+    command: ({ query = "", balance }) =>
       query === ""
-        ? commandText("account list")
-        : commandText("account find", { query: withoutSecret(query) }),
+        ? commandText("account list", { balance })
+        : commandText("account find", { query: withoutSecret(query), balance }),
     file: "customers",
     none: t("search.none"),
   });

@@ -73,6 +73,7 @@ function history(signal: AbortSignal): HTMLElement {
 
 /** The prices that run, and what each model brought and cost this month. */
 function running(signal: AbortSignal): HTMLElement {
+  const month = { from: `${dayBefore(0).slice(0, 7)}-01`, to: dayBefore(0) };
   const { element } = list<Sold>({
     title: t("nav.models"),
     signal,
@@ -109,23 +110,27 @@ function running(signal: AbortSignal): HTMLElement {
       {
         title: t("report.revenue"),
         isNumber: true,
-        cell: ({ sums }) => (sums ? vnd(sums.revenue_vnd) : "–"),
+        cell: ({ id, sums }) => (sums ? callsOf(id, vnd(sums.revenue_vnd), month) : "–"),
       },
       {
         title: t("report.cost"),
         isNumber: true,
-        cell: ({ sums }) =>
-          sums === undefined || sums.cost_vnd === null ? "–" : vnd(sums.cost_vnd),
+        cell: ({ id, sums }) =>
+          sums === undefined || sums.cost_vnd === null
+            ? "–"
+            : callsOf(id, vnd(sums.cost_vnd), month),
       },
       {
         title: t("report.margin"),
         isNumber: true,
-        cell: ({ sums }) =>
-          el(
-            "span",
-            { class: sums && sums.below_cost_calls > 0 && "below" },
-            marginText(sums?.margin_percent),
-          ),
+        cell: ({ id, sums }) =>
+          sums === undefined || sums.margin_percent === null
+            ? "–"
+            : el(
+                "span",
+                { class: sums.below_cost_calls > 0 && "below" },
+                callsOf(id, `${number(sums.margin_percent, 1)}%`, month),
+              ),
       },
       {
         title: t("models.offered"),
@@ -134,12 +139,10 @@ function running(signal: AbortSignal): HTMLElement {
       },
     ],
     async load({ query = "", offered = "" }, limit, { offset = "0" }) {
-      const today = dayBefore(0);
-      const month = { by: "model", from: `${today.slice(0, 7)}-01`, to: today };
       const [models, report] = await Promise.all([
         get<Model[]>("/models"),
         hasCommand("report")
-          ? get<Report>("/report", { ...month, limit: REPORTED_MAX })
+          ? get<Report>("/report", { by: "model", ...month, limit: REPORTED_MAX })
           : undefined,
       ]);
       const sums = new Map(report?.rows.map((row) => [row.model, row]));
@@ -164,10 +167,7 @@ function running(signal: AbortSignal): HTMLElement {
   return element;
 }
 
-function callsOf(id: string): HTMLElement {
-  return el("a", { href: `${BASE}/calls?${new URLSearchParams({ model: id })}` }, id);
-}
-
-function marginText(percent: number | null | undefined): string {
-  return percent === null || percent === undefined ? "–" : `${number(percent, 1)}%`;
+/** A sum of a model's calls, or its name, which leads to them. */
+function callsOf(model: string, text = model, period: Readonly<Record<string, string>> = {}) {
+  return el("a", { href: `${BASE}/calls?${new URLSearchParams({ model, ...period })}` }, text);
 }

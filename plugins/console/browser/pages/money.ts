@@ -10,7 +10,7 @@ import type { Suggestion, Transfer, WholeTransfer } from "../contract.ts";
 import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
 import { keepFresh } from "../live.ts";
-
+import { movementList } from "../movements.ts";
 import { section, smallButton } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
 import { pairs } from "../table.ts";
@@ -25,6 +25,10 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
   if (await showBatch(root, rest, signal)) return;
   if (rest === "statement") {
     fill(root, pageHead(t("nav.money"), t("money.lead"), parts(rest)), statementPart());
+    return;
+  }
+  if (rest === "movements") {
+    fill(root, pageHead(t("nav.money"), t("movements.lead"), parts(rest)), movementList(signal));
     return;
   }
   if (rest !== "") return one(root, decodeURIComponent(rest), signal);
@@ -109,17 +113,22 @@ async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<
   await load();
 }
 
-/** The parts of the page: transfers, and the bank's statement. */
+/** The parts of the page: transfers, the movements of all customers, and the bank's statement. */
 function parts(current: string): HTMLElement[] {
-  return (["", "statement"] as const).map((one) =>
+  const all = [
+    ["", t("money.transfers")],
+    ...(hasCommand("movement list") ? [["/movements", t("money.movements")] as const] : []),
+    ["/statement", t("bankfile")],
+  ] as const;
+  return all.map(([part, title]) =>
     el(
       "a",
       {
         class: "button",
-        href: `${BASE}/money${one === "" ? "" : `/${one}`}`,
-        "aria-current": one === current ? "page" : undefined,
+        href: `${BASE}/money${part}`,
+        "aria-current": part.slice(1) === current ? "page" : undefined,
       },
-      one === "" ? t("money.transfers") : t("bankfile"),
+      title,
     ),
   );
 }

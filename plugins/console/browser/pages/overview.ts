@@ -6,6 +6,7 @@ import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow, TimeRow, Traffic } from "../contract.ts";
 import { redraw, showFresh } from "../live.ts";
+import { movementsOf } from "../movements.ts";
 import { csvButton } from "../section.ts";
 import { get, hasCommand } from "../session.ts";
 import { figures, table } from "../table.ts";
@@ -36,6 +37,9 @@ async function read(): Promise<HTMLElement[]> {
     get<Report>("/report", { by: "day", from: dayBefore(DAYS - 1), to: today }),
     get<MoneyReport>("/report", { from: today, to: today }),
   ]);
+  const moved = (kind: Parameters<typeof movementsOf>[0], name: string, amount: string) => {
+    return { name, value: vnd(amount), href: movementsOf(kind, today, today) };
+  };
   const of = (ago: number) => days.rows.find(({ day }) => day === dayBefore(ago));
   return [
     card(t("overview.tasks"), taskList(await readTasks(of(0)))),
@@ -48,17 +52,16 @@ async function read(): Promise<HTMLElement[]> {
     card(
       t("overview.money"),
       figures([
-        { name: t("money.transfers"), value: vnd(money.transfers_vnd), href: `${BASE}/money` },
-        { name: t("money.credits"), value: vnd(money.credits_vnd) },
-        {
-          name: t("money.gifts"),
-          value: vnd(Number(money.bonuses_vnd) + Number(money.vouchers_vnd)),
-        },
-        { name: t("money.refunds"), value: vnd(money.refunds_vnd) },
+        moved("transfer", t("money.transfers"), money.transfers_vnd),
+        moved("credit", t("money.credits"), money.credits_vnd),
+        moved("bonus", t("money.bonuses"), money.bonuses_vnd),
+        moved("voucher", t("money.vouchers"), money.vouchers_vnd),
+        moved("refund", t("money.refunds"), money.refunds_vnd),
         {
           name: t("money.owed"),
           value: vnd(money.owed_vnd),
           title: exactVnd(money.owed_vnd),
+          href: `${BASE}/customers?balance=yes`,
           note: t("money.owed.gifts", { amount: vnd(money.owed_gifts_vnd) }),
         },
       ]),
@@ -72,16 +75,28 @@ async function read(): Promise<HTMLElement[]> {
           {
             title: t("report.revenue"),
             isNumber: true,
-            cell: ({ revenue_vnd }) => vnd(revenue_vnd),
+            cell: (row) => sumLink("/report?by=model", row, vnd(row.revenue_vnd)),
           },
-          { title: t("report.cost"), isNumber: true, cell: ({ cost_vnd }) => vndOr(cost_vnd) },
+          {
+            title: t("report.cost"),
+            isNumber: true,
+            cell: (row) => sumLink("/report?by=provider", row, vndOr(row.cost_vnd)),
+          },
           {
             title: t("report.margin"),
             isNumber: true,
-            cell: ({ margin_vnd }) => vndOr(margin_vnd),
+            cell: (row) => sumLink("/report?by=account", row, vndOr(row.margin_vnd)),
           },
-          { title: t("report.calls"), isNumber: true, cell: ({ calls }) => number(calls) },
-          { title: t("report.failed"), isNumber: true, cell: failedLink },
+          {
+            title: t("report.calls"),
+            isNumber: true,
+            cell: (row) => sumLink("/calls?status=", row, number(row.calls)),
+          },
+          {
+            title: t("report.failed"),
+            isNumber: true,
+            cell: (row) => sumLink("/calls?status=failed", row, number(row.failed_calls)),
+          },
         ],
         [...days.rows].reverse(),
       ),
@@ -143,14 +158,14 @@ function sums(
   ]);
 }
 
-function dayLink({ day = "" }: SumsRow): HTMLElement {
-  const href = `${BASE}/report?by=model&from=${day}&to=${day}`;
-  return el("a", { href }, day.split("-").reverse().join("/"));
+function dayLink(row: SumsRow): HTMLElement {
+  const { day = "" } = row;
+  return sumLink("/report?by=model", row, day.split("-").reverse().join("/"));
 }
 
-function failedLink({ day = "", failed_calls }: SumsRow): HTMLElement {
-  const href = `${BASE}/calls?status=failed&from=${day}&to=${day}`;
-  return el("a", { href }, number(failed_calls));
+/** A sum of a day, which leads to its rows. */
+function sumLink(path: string, { day = "" }: SumsRow, text: string): HTMLElement {
+  return el("a", { href: `${BASE}${path}&from=${day}&to=${day}` }, text);
 }
 
 function vndOr(amount: string | null): string {

@@ -1,4 +1,4 @@
-import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { notice } from "../../../page-parts/browser/form.ts";
 import { dayBefore, dayLong, exactVnd, number, vnd } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
@@ -8,15 +8,21 @@ import { commandText } from "../command-line.ts";
 import type { Report, SumsRow } from "../contract.ts";
 import { list } from "../list.ts";
 import { get } from "../session.ts";
-import { figures } from "../table.ts";
+import { type Column, figures } from "../table.ts";
 import { t } from "../text.ts";
+
+type Filters = Readonly<Record<string, string>>;
 
 const BY = ["day", "model", "provider", "account", "key"] as const;
 
-/** Revenue, cost and margin of a period, by one dimension; each row leads to its calls. */
+/** Revenue, cost and margin of a period, by one dimension; each sum leads to its calls. */
 export function render({ root, signal }: PageContext): void {
   const month = `${dayBefore(0).slice(0, 7)}-01`;
-  let shown: Readonly<Record<string, string>> = {};
+  let shown: Filters = {};
+  const sum = (title: string, text: (row: SumsRow) => Child, only = {}): Column<SumsRow> => ({
+    ...{ title, isNumber: true },
+    cell: (row) => calls({ ...callsOf(row, shown), ...only }, text(row)),
+  });
   const { element } = list<SumsRow>({
     title: t("nav.report"),
     signal,
@@ -32,28 +38,25 @@ export function render({ root, signal }: PageContext): void {
     ],
     columns: [
       { title: t("report.what"), cell: (row) => nameOf(row, shown) },
-      { title: t("report.revenue"), isNumber: true, cell: ({ revenue_vnd }) => vnd(revenue_vnd) },
-      { title: t("report.cost"), isNumber: true, cell: ({ cost_vnd }) => vndOr(cost_vnd) },
-      { title: t("report.margin"), isNumber: true, cell: margin },
-      { title: t("report.calls"), isNumber: true, cell: ({ calls }) => number(calls) },
-      {
-        title: t("report.failed"),
-        isNumber: true,
-        cell: ({ failed_calls }) => number(failed_calls),
-      },
-      {
-        title: t("calls.tokens"),
-        isNumber: true,
-        cell: ({ input_tokens, output_tokens }) =>
-          `${number(input_tokens)} → ${number(output_tokens)}`,
-      },
+      sum(t("report.revenue"), ({ revenue_vnd }) => vnd(revenue_vnd)),
+      sum(t("report.cost"), ({ cost_vnd }) => vndOr(cost_vnd)),
+      sum(t("report.margin"), margin),
+      sum(t("report.calls"), (row) => number(row.calls)),
+      sum(t("report.failed"), ({ failed_calls }) => number(failed_calls), { status: "failed" }),
+      sum(
+        t("calls.tokens"),
+        ({ input_tokens, output_tokens }) => `${number(input_tokens)} → ${number(output_tokens)}`,
+      ),
     ],
     async load(filters, limit) {
       const { rows, total, cut } = await get<Report>("/report", { ...filters, limit });
       shown = filters;
       return {
         rows,
-        note: [totals(total[0]), cut && notice("info", t("report.cut", { count: rows.length }))],
+        note: [
+          totals(total[0], filters),
+          cut && notice("info", t("report.cut", { count: rows.length })),
+        ],
       };
     },
     command: (filters) => commandText("report", filters),
@@ -63,33 +66,44 @@ export function render({ root, signal }: PageContext): void {
   fill(root, pageHead(t("nav.report"), t("report.lead")), element);
 }
 
-function totals(sums: Report["total"][0]): HTMLElement {
+function totals(sums: Report["total"][0], { from = "", to = "" }: Filters): HTMLElement {
   const { revenue_vnd, cost_vnd, margin_vnd, margin_percent, calls, unknown_cost_calls } = sums;
   const share = margin_percent === null ? "" : ` (${number(margin_percent, 2)}%)`;
+  const lead = (path: string, query = {}) =>
+    `${BASE}/${path}?${new URLSearchParams({ ...query, from, to })}`;
+  const figure = (name: string, value: string, href: string, title?: string) => ({
+    ...{ name, value, href, ...(title !== undefined && { title }) },
+  });
   return figures([
-    { name: t("report.revenue"), value: vnd(revenue_vnd), title: exactVnd(revenue_vnd) },
-    { name: t("report.cost"), value: vndOr(cost_vnd) },
-    { name: t("report.margin") + share, value: vndOr(margin_vnd) },
-    { name: t("report.calls"), value: number(calls) },
-    { name: t("report.uncosted"), value: number(unknown_cost_calls) },
+    figure(t("report.revenue"), vnd(revenue_vnd), lead("calls"), exactVnd(revenue_vnd)),
+    figure(t("report.cost"), vndOr(cost_vnd), lead("report", { by: "provider" })),
+    figure(t("report.margin") + share, vndOr(margin_vnd), lead("report", { by: "account" })),
+    figure(t("report.calls"), number(calls), lead("calls")),
+    figure(t("report.uncosted"), number(unknown_cost_calls), lead("calls", { cost: "unknown" })),
   ]);
 }
 
-/** The name of a row, which leads to its calls of the period. */
-function nameOf(row: SumsRow, { from = "", to = "" }: Readonly<Record<string, string>>) {
+/** The name of a row, which leads to its calls of the period, or to its customer. */
+function nameOf(row: SumsRow, period: Filters) {
   const { day, model, provider, email, key_name, account_id, key_id } = row;
-  if (day !== undefined) return calls({ from: day, to: day }, dayLong(day));
-  if (model !== undefined) return calls({ model, from, to }, model);
-  if (provider !== undefined) return calls({ upstream: provider ?? "", from, to }, provider ?? "–");
-  if (key_id !== undefined) return calls({ key: key_id, from, to }, key_name ?? key_id);
-  if (account_id !== undefined) {
+  if (key_id === undefined && account_id !== undefined) {
     return el("a", { href: `${BASE}/customers/${account_id}` }, email ?? account_id);
   }
-  return "";
+  const name = day === undefined ? (model ?? provider ?? key_name ?? key_id) : dayLong(day);
+  return calls(callsOf(row, period), name ?? "–");
 }
 
-function calls(query: Readonly<Record<string, string>>, text: string): HTMLElement {
-  return el("a", { href: `${BASE}/calls?${new URLSearchParams(query)}` }, text);
+/** The filters of the calls that a row adds up. */
+function callsOf(row: SumsRow, { from = "", to = "" }: Filters): Filters {
+  const { day, model, provider, account_id, key_id } = row;
+  if (day !== undefined) return { from: day, to: day };
+  if (model !== undefined) return { model, from, to };
+  if (provider !== undefined) return { upstream: provider ?? "-", from, to };
+  return { ...(key_id === undefined ? { account: account_id ?? "" } : { key: key_id }), from, to };
+}
+
+function calls(query: Filters, content: Child): HTMLElement {
+  return el("a", { href: `${BASE}/calls?${new URLSearchParams(query)}` }, content);
 }
 
 /** Red if calls cost more than they brought. */

@@ -3,13 +3,14 @@ import { notice } from "../../../page-parts/browser/form.ts";
 import { ago, dateTime, number } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { CauseRow, TimeRow, Traffic, UpstreamRow } from "../contract.ts";
 import { list } from "../list.ts";
 import { get } from "../session.ts";
 import type { Column } from "../table.ts";
 import { t } from "../text.ts";
-import { rowsOf } from "../time-bars.ts";
+import { lastSteps, periodOf, rowsOf } from "../time-bars.ts";
 import { firstByteText, uptimeText } from "../upstream-figures.ts";
 
 type Row = TimeRow | CauseRow | UpstreamRow;
@@ -50,18 +51,30 @@ export function render({ root, signal }: PageContext): void {
   fill(root, pageHead(t("traffic.title"), t("traffic.lead")), element);
 }
 
-function columnsOf({ by = "hour", upstream = "" }: Filters) {
+function columnsOf({ by = "hour", upstream = "", from = "", to = "" }: Filters) {
   const ofUpstream = {
     title: t("traffic.upstream.is"),
     cell: (row: { readonly upstream?: string }) => row.upstream ?? "",
   };
   if (by === "upstream") {
+    const led = (
+      title: string,
+      text: (row: UpstreamRow) => string,
+      path: string,
+    ): Column<UpstreamRow> => ({
+      ...{ title, isNumber: true },
+      cell: (row) => {
+        const start = from || periodOf(lastSteps("hour")).from;
+        const query = new URLSearchParams({ upstream: row.upstream, from: start, to });
+        return el("a", { href: `${BASE}${path}&${query}` }, text(row));
+      },
+    });
     return [
       ofUpstream,
-      { title: t("upstreams.uptime"), isNumber: true, cell: uptimeText },
-      { title: t("upstreams.first.byte"), isNumber: true, cell: firstByteText },
-      count("served"),
-      count("failed"),
+      led(t("upstreams.uptime"), uptimeText, "/traffic?by=hour"),
+      led(t("upstreams.first.byte"), firstByteText, "/calls?status="),
+      led(t("traffic.served"), ({ served }) => number(served), "/calls?status="),
+      led(t("traffic.failed"), ({ failed }) => number(failed), "/traffic?by=cause"),
     ] satisfies Column<UpstreamRow>[];
   }
   const place = upstream === "" ? [] : [ofUpstream];
@@ -89,8 +102,4 @@ function columnsOf({ by = "hour", upstream = "" }: Filters) {
     linked("failed"),
     linked("refused"),
   ] satisfies Column<TimeRow>[];
-}
-
-function count(part: "served" | "failed"): Column<UpstreamRow> {
-  return { title: t(`traffic.${part}`), isNumber: true, cell: (row) => number(row[part]) };
 }

@@ -1,0 +1,78 @@
+import { type Child, el } from "../../page-parts/browser/dom.ts";
+import { dateTime, dayBefore, exactVnd } from "../../page-parts/browser/format.ts";
+import { BASE } from "./base.ts";
+import { commandText } from "./command-line.ts";
+import type { ListedMovement, Movement } from "./contract.ts";
+import { list } from "./list.ts";
+import { get } from "./session.ts";
+import { t } from "./text.ts";
+
+const KINDS = [
+  ...(["transfer", "credit", "bonus", "voucher", "taken_back", "refund", "adjustment"] as const),
+];
+
+/** Returns the address of the movements of one kind, from one day to another. */
+export function movementsOf(kind: (typeof KINDS)[number], from: string, to: string): string {
+  return `${BASE}/money/movements?${new URLSearchParams({ kind, from, to })}`;
+}
+
+/** The movements of all customers' money, by kind and day: the rows that the figures of money add up. */
+export function movementList(signal: AbortSignal): HTMLElement {
+  const { element } = list<ListedMovement>({
+    title: t("money.movements"),
+    signal,
+    filters: [
+      {
+        name: "kind",
+        label: t("movement.what"),
+        options: [["", t("all")], ...KINDS.map((kind) => [kind, t(`movement.${kind}`)] as const)],
+      },
+      {
+        ...{ name: "from", label: t("from"), type: "date" },
+        standard: `${dayBefore(0).slice(0, 7)}-01`,
+      },
+      { name: "to", label: t("to"), type: "date", standard: dayBefore(0) },
+    ],
+    columns: [
+      { title: t("movement.at"), cell: ({ at }) => dateTime(at) },
+      {
+        title: t("money.owner"),
+        cell: ({ account_id, email }) =>
+          el("a", { href: `${BASE}/customers/${account_id}` }, email ?? account_id),
+      },
+      {
+        title: t("movement.what"),
+        cell: ({ kind, reason }) => [
+          t(`movement.${kind}`),
+          " ",
+          el("small", { class: "hint" }, reason ?? ""),
+        ],
+      },
+      { title: t("movement.reference"), cell: movementCause },
+      { title: t("amount"), isNumber: true, cell: ({ amount_vnd }) => exactVnd(amount_vnd) },
+      {
+        title: t("movement.after"),
+        isNumber: true,
+        cell: ({ balance_vnd }) => exactVnd(balance_vnd),
+      },
+    ],
+    async load(filters, limit, next) {
+      const rows = await get<ListedMovement[]>("/movements", { ...filters, limit, ...next });
+      const last = rows.at(-1);
+      return { rows, next: last && rows.length === limit ? { before: last.entry } : undefined };
+    },
+    command: (filters) => commandText("movement list", filters),
+    file: "movements",
+    none: t("account.movements.none"),
+  });
+  return element;
+}
+
+/** The reference of a movement; that of a transfer or a refund leads to it. */
+export function movementCause({ reference }: Pick<Movement, "reference">): Child {
+  const [, transfer, call] =
+    /^(?:transfer:(.+)|refund:\d+:([\da-f-]{36}))$/.exec(reference ?? "") ?? [];
+  if (transfer === undefined && call === undefined) return reference ?? "";
+  const path = transfer === undefined ? `calls/${call}` : `money/${encodeURIComponent(transfer)}`;
+  return el("a", { href: `${BASE}/${path}` }, reference);
+}
