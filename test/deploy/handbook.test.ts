@@ -59,7 +59,7 @@ t.test("and so on Debian 13, with Postgres 17 and Redis 8", { skip: skip13 }, as
   ]);
   const npm = (await run("npm", ["root", "--global"])).stdout.trim();
   const enter = join(packageRoot, "test", "deploy", "machine", "enter.sh");
-  const words = [...OWN, "sh", enter, folder, process.execPath, npm, INSIDE];
+  const words = [...OWN, "sh", enter, folder, process.execPath, npm, INSIDE, "stores"];
   const { TAP_TIMEOUT = "", TAP_CHILD_ID = "" } = process.env;
   const env = {
     PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",

@@ -83,7 +83,9 @@ t.test("install on a server", async (t) => {
     `cd /; runuser -u postgres -- psql --tuples-only --no-align --command="select rolsuper, rolcreatedb, rolcreaterole from pg_roles where rolname = 'tollgate'"`,
   );
   t.equal(rights.stdout.trim(), "f|f|f", "the role has no rights");
-  const gateways = await machine.run("ps -e -o user= -o args= | grep core/main.js | grep -v grep");
+  const gateways = await machine.run(
+    "ps -e -o user= -o args= | grep core/main.js | grep -v -e grep -e bash",
+  );
   const users = gateways.stdout
     .trim()
     .split("\n")
@@ -106,7 +108,11 @@ t.test("the first call", async (t) => {
   t.match(cost, '"drift": false');
 });
 
-t.test("the first customer, and SePay", async (t) => {
+/** With `stores`, pages that neither Postgres, Redis nor nginx can change are left out: another system has run them. */
+const isWhole = !process.argv.includes("stores");
+const whole = { skip: isWhole ? false : "run on another system" };
+
+t.test("the first customer, and SePay", whole, async (t) => {
   for (const part of ["look", "invite", "import", "credit", "suspend"])
     await page("first-customer.md", part, operator);
   t.match((await call()).stdout, '"type":"message"');
@@ -137,7 +143,7 @@ t.test("every day, and every month", async (t) => {
   await page("second-server.md", "compare");
 });
 
-t.test("every secret", async (t) => {
+t.test("every secret", whole, async (t) => {
   const tokenOf = () =>
     /^GATEWAY_ADMIN_TOKEN=(.*)$/m.exec(readFileSync("/etc/tollgate/env", "utf8"));
   const before = tokenOf()?.[1];
@@ -177,7 +183,7 @@ t.test("backup, loss and restore", async (t) => {
 
 t.test("all is run that is not run elsewhere", async (t) => {
   const here = Object.entries(BLOCKS).filter(([, reason]) => reason === undefined);
-  t.strictSame([...done].sort(), here.map(([name]) => name).sort());
+  if (isWhole) t.strictSame([...done].sort(), here.map(([name]) => name).sort());
   const other = block("cloudflare.md", "", "nginx").trimEnd().split("\n").join(" ");
   await machine.run(`sed -i 's#^http {#http { ${other}#' /etc/nginx/nginx.conf; nginx -t`);
   await machine.run("systemctl stop tollgate@1 tollgate@2 nginx redis-server");
