@@ -51,7 +51,8 @@ export const text = {
   "price.kind.output": "output",
   "price.kind.per_call": "per call",
   "price.kind.per_image": "per image",
-  "keys.limits.lead": "An empty field does not limit. A budget counts from when you set it.",
+  "keys.limits.lead":
+    "An empty field does not limit. A budget counts the calls from when you set it, not those earlier in the day or month.",
   "keys.limit.day_vnd": "Budget a day, in đ",
   "keys.limit.month_vnd": "Budget a month, in đ",
   "keys.limit.total_vnd": "Budget in all, in đ",

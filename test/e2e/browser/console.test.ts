@@ -311,6 +311,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     const dialog = page.getByRole("dialog");
     await signIn(visitor, `/customers/${accountId}`);
     await page.getByRole("button", { name: "Limits: Laptop" }).click();
+    await dialog.getByText("A budget counts the calls from when you set it").waitFor();
     await dialog.getByLabel("Budget a day, in đ").fill("20000");
     await dialog.getByLabel("Models").fill("claude-*");
     t.match(
