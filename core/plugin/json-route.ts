@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { formatVnd } from "../catalogue/amount.ts";
 import { MovementPending } from "../money/ledger.ts";
 import { isId } from "../process/id.ts";
-import { objectOf, parseJson } from "../process/json.ts";
+import { isObject, objectOf, parseJson } from "../process/json.ts";
 import { codeOf } from "../process/thrown.ts";
 import type { Statement } from "../usage/books.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
@@ -290,10 +290,18 @@ async function audit(
   return reply;
 }
 
-/** Returns the fields of a request but nested ones, at most 20 of at most 500 characters each: the trail is for reading. */
+/**
+ * Returns the fields of a request, at most 20 of at most 500 characters each: the trail is for reading. Those of an object in it
+ * get names such as `limits.day_vnd`; deeper ones are left out.
+ */
 function shortened(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const short: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(fields).slice(0, FIELDS_MAX)) {
+  const flat = Object.entries(fields).flatMap(([name, value]) =>
+    isObject(value)
+      ? Object.entries(value).map(([inner, one]) => [`${name}.${inner}`, one] as const)
+      : [[name, value] as const],
+  );
+  for (const [name, value] of flat.slice(0, FIELDS_MAX)) {
     const isPlain = value === null || typeof value === "number" || typeof value === "boolean";
     if (isPlain) short[cut(name)] = value;
     else if (typeof value === "string") short[cut(name)] = cut(value);

@@ -11,6 +11,18 @@ interface Told {
   readonly status: number | null;
 }
 
+/** The limits of a key in a request. */
+const LIMITS: Readonly<Record<Language, string>> = {
+  en:
+    "[; until: {ends_at}][; models: {models}][; addresses: {addresses}]" +
+    "[; đ a day: {day_vnd}][; đ a month: {month_vnd}][; đ in all: {total_vnd}]" +
+    "[; calls a minute: {calls_per_minute}][; calls at a time: {calls_at_once}]",
+  vi:
+    "[; đến: {ends_at}][; mô hình: {models}][; địa chỉ: {addresses}]" +
+    "[; đ mỗi ngày: {day_vnd}][; đ mỗi tháng: {month_vnd}][; tổng đ: {total_vnd}]" +
+    "[; lượt gọi mỗi phút: {calls_per_minute}][; lượt gọi cùng lúc: {calls_at_once}]",
+};
+
 /**
  * The deeds of operators, by the route without its prefix and parameters. `{name}` is a field of the request, and
  * `[…]` is left out if its field is missing.
@@ -49,24 +61,27 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
     vi: "tắt xác thực hai bước của {account}",
   },
   "POST accounts/keys": {
-    en: "created the key {name} of {account}",
-    vi: "tạo khóa {name} của {account}",
+    en: `created the key {name} of {account}${LIMITS.en}`,
+    vi: `tạo khóa {name} của {account}${LIMITS.vi}`,
   },
   "POST keys/limit": {
     en: "limited the key {key}[; requests a minute: {requests_per_minute}]",
     vi: "giới hạn khóa {key}[; yêu cầu mỗi phút: {requests_per_minute}]",
   },
   "POST keys/limits": {
-    en:
-      "limited the key {key}[; paused: {paused}][; until: {ends_at}][; models: {models}][; addresses: {addresses}]" +
-      "[; đ a day: {day_vnd}][; đ a month: {month_vnd}][; đ in all: {total_vnd}]" +
-      "[; calls a minute: {calls_per_minute}][; calls at a time: {calls_at_once}]",
-    vi:
-      "giới hạn khóa {key}[; tạm dừng: {paused}][; đến: {ends_at}][; mô hình: {models}][; địa chỉ: {addresses}]" +
-      "[; đ mỗi ngày: {day_vnd}][; đ mỗi tháng: {month_vnd}][; tổng đ: {total_vnd}]" +
-      "[; lượt gọi mỗi phút: {calls_per_minute}][; lượt gọi cùng lúc: {calls_at_once}]",
+    en: `limited the key {key}[; paused: {paused}]${LIMITS.en}`,
+    vi: `giới hạn khóa {key}[; tạm dừng: {paused}]${LIMITS.vi}`,
   },
   "POST keys/revoke": { en: "revoked the key {key}", vi: "thu hồi khóa {key}" },
+  "POST accounts/notes": { en: "noted about {account}", vi: "ghi chú về {account}" },
+  "POST accounts/sessions/end": {
+    en: "ended all sessions of {account}",
+    vi: "kết thúc mọi phiên của {account}",
+  },
+  "POST accounts/team/members/remove": {
+    en: "removed the member {member} from the team of {account}",
+    vi: "xóa thành viên {member} khỏi nhóm của {account}",
+  },
   "POST refunds": {
     en: "refunded[ {amount_vnd} đ of][ the call {call}][ the top-up {top_up}]",
     vi: "hoàn[ {amount_vnd} đ của][ lượt gọi {call}][ lần nạp {top_up}]",
@@ -95,10 +110,42 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   "POST upstreams/try": { en: "tried the provider {name}", vi: "gọi thử nhà cung cấp {name}" },
   "POST maintenance": { en: "switched maintenance {enabled}", vi: "{enabled} chế độ bảo trì" },
   "POST quarantine/retry": { en: "committed the call {call} again", vi: "ghi lại lượt gọi {call}" },
-  "POST reload": { en: "reloaded the config", vi: "nạp lại cấu hình" },
+  "POST reload": {
+    en: "reloaded the config[; mail about its prices: {announce}]",
+    vi: "nạp lại cấu hình[; thư về giá: {announce}]",
+  },
+  // The gateway records it beside the reload, or the start, that brought the prices.
+  "prices changed": { en: "changed prices: {changes}", vi: "đổi giá: {changes}" },
+  "POST archive/close": { en: "closed the month {month}", vi: "đóng tháng {month}" },
+  "POST archive/reopen": { en: "opened the month {month} again", vi: "mở lại tháng {month}" },
+  "POST archive/detach": {
+    en: "took the month {month} out of the ledger",
+    vi: "tách tháng {month} khỏi sổ cái",
+  },
+  "POST archive/drop": {
+    en: "deleted the rows of the month {month}",
+    vi: "xóa các dòng của tháng {month}",
+  },
+  "POST vouchers": {
+    en: "made voucher codes: {count} × {amount_vnd} đ[; uses of each: {uses}][; from: {from}][; until: {until}][; for: {note}]",
+    vi: "tạo mã quà tặng: {count} × {amount_vnd} đ[; lượt dùng mỗi mã: {uses}][; từ: {from}][; đến: {until}][; để: {note}]",
+  },
+  "POST vouchers/cancel": {
+    en: "cancelled the vouchers {voucher}",
+    vi: "hủy đợt mã quà tặng {voucher}",
+  },
+  "POST messages/retry": { en: "sent the message {id} again", vi: "gửi lại thư {id}" },
+  "POST messages/test": {
+    en: "tried the channels of messages to operators",
+    vi: "thử các kênh báo cho người vận hành",
+  },
   "POST restore": { en: "accepted a restored ledger", vi: "chấp nhận sổ cái đã khôi phục" },
   "POST announcements": { en: "announced {name}", vi: "gửi thông báo {name}" },
   "POST invitations": { en: "made an invitation[ {note}]", vi: "tạo mã mời[ {note}]" },
+  "DELETE invitations": {
+    en: "deleted the invitation {invitation}",
+    vi: "xóa mã mời {invitation}",
+  },
   "POST operators": { en: "invited {email} as {role}", vi: "mời {email} với vai trò {role}" },
   "POST operators/role": {
     en: "gave {operator} the role {role}",
@@ -129,9 +176,15 @@ const WORDS = {
     unknown: "; the result is not known",
     waits: "; it waits for a second person",
     refused: "; it was refused",
+    trial: "; only to see what it would change",
     on: "on",
     off: "off",
     noLimit: "no limit",
+    changed: "",
+    new: "new: ",
+    gone: "gone: ",
+    announced: "announced: ",
+    withdrawn: "withdrawn: ",
   },
   vi: {
     token: "Token quản trị",
@@ -140,9 +193,15 @@ const WORDS = {
     unknown: "; chưa rõ kết quả",
     waits: "; chờ người thứ hai",
     refused: "; bị từ chối",
+    trial: "; chỉ để xem sẽ thay đổi gì",
     on: "bật",
     off: "tắt",
     noLimit: "không giới hạn",
+    changed: "",
+    new: "mới: ",
+    gone: "bỏ: ",
+    announced: "báo trước: ",
+    withdrawn: "rút lại: ",
   },
 } as const;
 
@@ -156,7 +215,14 @@ export function sentenceOf(told: Told, language: Language): string {
   const who = /^[0-9a-f]{12}$/.test(operator) ? `${words.token} ${operator}` : operator;
   const route = action.replace(/ \/admin\/v1\//, " ").replace(/\/:\w+/g, "");
   const form = DONE[route]?.[language] ?? action;
-  const fields: Record<string, unknown> = { ...details, ...(account !== undefined && { account }) };
+  const fields: Record<string, unknown> = {
+    ...Object.fromEntries(
+      Object.entries(details).map(([name, value]) => [name.replace(/^limits\./, ""), value]),
+    ),
+    ...(account !== undefined && { account }),
+    ...(action === "prices changed" && { changes: changesOf(details, words) }),
+    ...(route === "POST vouchers" && { count: details["count"] ?? 1 }),
+  };
   if (SETS_LIMITS.test(route)) {
     for (const name in fields) if (name !== "reason") fields[name] ??= words.noLimit;
   }
@@ -168,7 +234,21 @@ export function sentenceOf(told: Told, language: Language): string {
   const more = (["reference", "reason"] as const).map((name) =>
     fields[name] == null || fields[name] === "" ? "" : words[name] + String(fields[name]),
   );
-  return `${who} ${said}${more.join("")}${endOf(status, words)}`;
+  const isTrial = details["check"] === true || details["dry_run"] === true;
+  return `${who} ${said}${more.join("")}${isTrial ? words.trial : ""}${endOf(status, words)}`;
+}
+
+/** Returns the changes of prices, which the record has by model and kind: "changed: 10 → 12 đ/Mtok (+20 %)". */
+function changesOf(details: Told["details"], words: (typeof WORDS)[Language]): string {
+  return Object.entries(details)
+    .map(([name, value]) => {
+      const text = String(value).replace(
+        /^(changed|new|gone|announced|withdrawn): /,
+        (_, change: "changed" | "new" | "gone" | "announced" | "withdrawn") => words[change],
+      );
+      return `${name}: ${text}`;
+    })
+    .join("; ");
 }
 
 function endOf(status: number | null, words: (typeof WORDS)[Language]): string {

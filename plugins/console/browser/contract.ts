@@ -402,7 +402,7 @@ export interface Action {
   readonly at: string;
   readonly operator: string;
   /** In the language that was asked for. */
-  readonly sentence?: string;
+  readonly sentence: string;
   readonly remote_address: string;
   readonly action: string;
   readonly account_id: string | null;

@@ -24,7 +24,6 @@ import {
   openStanding,
   openWelcome,
 } from "./account-changes.ts";
-import { sentence } from "./action-sentence.ts";
 import { BASE } from "./base.ts";
 import { callColumns, refusedColumns } from "./call-columns.ts";
 import { commandLine, commandText } from "./command-line.ts";
@@ -85,7 +84,10 @@ async function read(id: string): Promise<Customer> {
   const [account, ledger, actions, signIn, orders, months] = await Promise.all([
     get<WholeAccount>(path),
     get<Ledger>(`${path}/ledger`, period()),
-    get<Action[]>("/actions", { account: id, limit: SHOWN }),
+    get<Action[]>("/actions", {
+      ...{ account: id, limit: SHOWN },
+      language: document.documentElement.lang,
+    }),
     unless<SignIn>("account sessions", "/sessions"),
     unless<Order[]>("order list", `/orders?limit=${SHOWN}`),
     unless<ClosedMonth[]>("statement", "/statement"),
@@ -166,7 +168,7 @@ function sections(customer: Customer, done: Done): (HTMLElement | undefined)[] {
       rows: actions,
       columns: [
         { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
-        { title: t("audit.what"), cell: sentence },
+        { title: t("audit.what"), cell: ({ sentence }) => sentence },
         { title: t("reason"), cell: ({ reason }) => (reason === null ? "" : String(reason)) },
         { title: t("audit.who"), cell: ({ operator }) => operator },
       ],

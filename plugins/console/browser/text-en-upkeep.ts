@@ -32,6 +32,5 @@ export const upkeep = {
   "drift.charged": "Charged, by the rows",
   "drift.usage": "Charged, by the sums of usage",
   "drift.broken": "Rows that do not follow from the row before",
-  "audit.accounts.drift": "Drift mended",
   "approval.of.drift": "Mending a drift",
 };

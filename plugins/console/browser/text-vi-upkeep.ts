@@ -34,6 +34,5 @@ export const upkeep = {
   "drift.charged": "Đã tính tiền, theo các dòng",
   "drift.usage": "Đã tính tiền, theo tổng sử dụng",
   "drift.broken": "Dòng không khớp với dòng trước",
-  "audit.accounts.drift": "Đã sửa lệch sổ",
   "approval.of.drift": "Sửa lệch sổ",
 } as const satisfies Record<keyof typeof english, string>;

@@ -331,7 +331,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.getByRole("button", { name: "Add a note" }).click();
     await dialog.getByLabel("Note").fill("wants an invoice");
     await dialog.getByRole("button", { name: "Add a note" }).click();
-    await page.getByRole("cell", { name: "wants an invoice" }).waitFor();
+    await page.getByRole("cell", { name: "wants an invoice", exact: true }).waitFor();
     await page.getByText("today’s top-ups 1%").waitFor();
   });
 

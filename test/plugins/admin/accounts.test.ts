@@ -80,6 +80,15 @@ t.test("admin API: accounts and keys", async (t) => {
     },
   );
 
+  t.test("notes in the audit trail which limits a new key got", async (t) => {
+    const { accountId, email } = await createCustomer(gateway);
+    const limits = { day_vnd: "5000", models: ["claude-*", "gpt-5"] };
+    await admin(gateway, "POST", `/accounts/${accountId}/keys`, { name: "laptop", limits });
+    const { body } = await admin(gateway, "GET", `/actions?account=${accountId}&limit=1`);
+    const made = `created the key laptop of ${email}; models: claude-*, gpt-5; đ a day: 5,000`;
+    t.match(JSON.stringify(body["list"]), made);
+  });
+
   t.test("replies 404 for an unknown account or key", async (t) => {
     const movement = { amount_vnd: "1", reference: "nobody" };
     for (const id of [NOBODY, "nobody", "%00", "..%252f..", "'"]) {

@@ -150,6 +150,10 @@ t.test("prices that change while two gateways serve", async (t) => {
       operator: newest?.["operator"],
     });
     const shown = actions.find(({ action }) => action === "prices changed");
+    t.match(
+      String(shown?.["sentence"]),
+      `changed prices: ${MODEL} tokens: ${old} → ${old + 100} đ (+${percent} %)`,
+    );
     t.match(JSON.stringify(shown?.["details"]), `changed: ${old} → ${old + 100} đ (+${percent} %)`);
   });
 

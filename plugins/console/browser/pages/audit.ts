@@ -3,7 +3,6 @@ import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { sentence } from "../action-sentence.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { Action } from "../contract.ts";
@@ -23,7 +22,7 @@ export function render({ root, signal }: PageContext): void {
     ],
     columns: [
       { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
-      { title: t("audit.what"), cell: (action) => action.sentence ?? sentence(action) },
+      { title: t("audit.what"), cell: ({ sentence }) => sentence },
       {
         title: t("money.owner"),
         cell: ({ account_id }) =>
