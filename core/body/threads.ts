@@ -5,32 +5,28 @@ import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { ThreadJob, ThreadReply } from "./thread.ts";
 import type { Caller } from "./thread-work.ts";
 
-export interface ThreadLimits extends QueueLimits {
+const MB = 1_048_576;
+const LIMITS = {
   /** A second thread starts when the first is busy. */
-  readonly threads: number;
+  threads: 2,
   /**
    * Heap of a thread. Beyond it, the thread ends. The bytes of a body are not part of it. 20 MB of Vietnamese take some
    * 150 MB.
    */
-  readonly heapMb: number;
-  /** Time for one job, and for each MB of it besides: many times what honest bodies take on a busy machine. */
-  readonly jobMs: number;
-  readonly jobMsPerMb: number;
-  /** A thread without work ends after this time. */
-  readonly idleMs: number;
-}
-
-const MB = 1_048_576;
-const LIMITS: ThreadLimits = {
-  threads: 2,
-  largeBytesMin: 2 * MB,
   heapMb: 256,
+  /** Time for one job, and for each MB of it besides: many times what honest bodies take on a busy machine. */
   jobMs: 10_000,
   jobMsPerMb: 1_000,
+  /** A thread without work ends after this time. */
   idleMs: 10_000,
+  /** Only one thread at a time works on a body from this size on: for its memory, and so that shorter ones pass it. */
+  largeBytesMin: 2 * MB,
+  /** Maximum bytes that wait for a thread, of all accounts and of one. A single body may always wait. */
   waitingBytesMax: 128 * MB,
   waitingBytesOfAccountMax: 32 * MB,
 };
+
+export type ThreadLimits = Readonly<typeof LIMITS>;
 
 /**
  * Threads that work on long bodies, so that one body does not stop all other calls. A thread has bounded memory and
@@ -188,14 +184,6 @@ const BROKEN = refuse.tooLarge(
 );
 const STOPPED = refuse.unavailable("The gateway is shutting down.");
 
-interface QueueLimits {
-  /** Only one thread at a time works on a body from this size on: for its memory, and so that shorter ones pass it. */
-  readonly largeBytesMin: number;
-  /** Maximum bytes that wait for a thread, of all accounts and of one. A single body may always wait. */
-  readonly waitingBytesMax: number;
-  readonly waitingBytesOfAccountMax: number;
-}
-
 /** Large bodies leave a quarter of the bytes that may wait to shorter ones, which take turns on both threads. */
 const LARGE_SHARE = 3 / 4;
 
@@ -215,7 +203,7 @@ class BodyQueue {
   private waiting: Job[] = [];
   private turn = 0;
 
-  constructor(private readonly limits: QueueLimits) {}
+  constructor(private readonly limits: ThreadLimits) {}
 
   get length(): number {
     return this.waiting.length;

@@ -1,11 +1,8 @@
 import { execFileSync } from "node:child_process";
 import {
-  closeSync,
   existsSync,
-  fsyncSync,
   lchownSync,
   mkdtempSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -15,6 +12,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { syncFolder } from "../process/disk.ts";
+import { codeOf } from "../process/thrown.ts";
 import { ended, type PostgresBuild, runProgram, type SystemUser } from "./postgres-build.ts";
 
 const QUIT_MS = 10_000;
@@ -48,7 +47,7 @@ export async function createFiles(
     if (user) give(made, user);
     renameSync(made, files);
     // And the folders around it, which may be as new.
-    for (const each of [folder, dirname(folder), dirname(dirname(folder))]) syncFolder(each);
+    for (const each of [folder, dirname(folder), dirname(dirname(folder))]) syncIfReadable(each);
   }
   // Also a copy of the files that root has made.
   if (user && statSync(files).uid === 0) give(files, user);
@@ -102,16 +101,13 @@ function give(folder: string, { uid, gid }: SystemUser): void {
   }
 }
 
-function syncFolder(path: string): void {
-  let file: number;
+function syncIfReadable(folder: string): void {
   try {
-    file = openSync(path, "r");
-  } catch {
+    syncFolder(folder);
+  } catch (error) {
     // A folder above that this user may pass, but not read.
-    return;
+    if (codeOf(error) !== "EACCES") throw error;
   }
-  fsyncSync(file);
-  closeSync(file);
 }
 
 /**

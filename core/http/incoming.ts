@@ -30,6 +30,11 @@ const LINGER_MS = 1_000;
 /** The head of a request, copied: uWebSockets.js lends it only for a moment. */
 export type RequestHead = Omit<PlainRequest, "body" | "keyId">;
 
+/** A request whose headers have arrived. */
+export interface Arrived extends Pick<PlainRequest, "headers" | "requestId"> {
+  readonly res: HttpResponse;
+}
+
 /**
  * Takes one call from its headers to its upstream: admission while the body still arrives, then the
  * body, then the request plugins, then the exchange. Registers `onAborted` before anything else.
@@ -49,17 +54,18 @@ export class Incoming {
   /** Cancels the upstream of a client that has left if the report of usage does not come in time. */
   private readingOn: NodeJS.Timeout | undefined = undefined;
 
+  private readonly res: HttpResponse;
+
   constructor(
-    private readonly res: HttpResponse,
+    { res, headers, requestId: id }: Arrived,
     private readonly runtime: Runtime,
     endpoint: Endpoint,
-    headers: Readonly<Record<string, string>>,
-    id: string,
     onOver: OnOver,
     private readonly inFlight: HttpCallsInFlight,
     headOnly = false,
     wire?: ClientWire,
   ) {
+    this.res = res;
     const { clock } = runtime;
     this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers, wire, this);
     this.share = runtime.bodies.open(this.call);

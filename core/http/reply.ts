@@ -21,6 +21,9 @@ const COMMENT = Buffer.from(": waiting for the model\n\n");
 /** Clients of Messages know it, once the message has begun. */
 const PING = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n');
 
+/** After the first sign of life come others, each after this part of the first wait. */
+const PARTS = 4;
+
 /** The client left before a status was sent: nginx's number for it, seen only in logs. */
 const STATUS_CLIENT_GONE = 499;
 
@@ -48,7 +51,8 @@ export class Reply implements Sink, ClientEnd {
   private eventsWritten = 0;
   /** Keeps the latest report of usage in a stream back; undefined unless it states the cost. */
   private latestUsage: LatestUsage | undefined = undefined;
-  private readonly heartbeat: Heartbeat;
+  /** When a silent stream needs its next sign of life, on the monotonic clock; infinite if it gets none. */
+  private signDueMs: number;
   /** True if an event was written since the last look for silence. */
   private hasWritten = false;
   /** The status of a reply that is no stream, after a sign of life was sent; 0 without one. */
@@ -64,7 +68,7 @@ export class Reply implements Sink, ClientEnd {
   ) {
     this.client = new ClientWriter(res, call, runtime.unread, headOnly);
     this.wire = call.wire;
-    this.heartbeat = new Heartbeat(runtime.limits.heartbeatMs);
+    this.signDueMs = call.startedMs + runtime.limits.heartbeatMs;
     this.bug = onBug;
   }
 
@@ -74,14 +78,16 @@ export class Reply implements Sink, ClientEnd {
    */
   keepAlive(nowMs: number): void {
     const { call, client } = this;
+    const { heartbeatMs } = this.runtime.limits;
     if (this.hasWritten) {
       this.hasWritten = false;
-      this.heartbeat.restart(nowMs);
+      this.signDueMs = nowMs + heartbeatMs;
       return;
     }
     const isOpen = this.shape === "none" || this.shape === "events";
     if (!isOpen || this.outcome !== undefined || isOver(call.state) || call.gone) return;
-    if (client.isBlocked || !this.heartbeat.isDue(nowMs, call.startedMs)) return;
+    if (client.isBlocked || nowMs < this.signDueMs) return;
+    this.signDueMs = nowMs + heartbeatMs / PARTS;
     if (this.shape === "none" && !client.headSent) {
       call.status = 200;
       client.head(EVENT_STREAM, true);
@@ -333,31 +339,4 @@ function tooLarge(bytesMax: number): Outcome {
   const megabytes = Math.floor(bytesMax / 1_048_576);
   const message = `The upstream's reply is larger than the ${megabytes} MB that this gateway keeps.`;
   return broken(message);
-}
-
-/** After the first sign of life come others, each after this part of the first wait. */
-const PARTS = 4;
-
-/** Says when a silent stream needs a sign of life: after `firstMs`, then each quarter of it. */
-class Heartbeat {
-  private sinceMs = 0;
-  private hasBeaten = false;
-
-  /** `firstMs` is infinite if no stream gets any. */
-  constructor(private readonly firstMs: number) {}
-
-  restart(nowMs: number): void {
-    this.sinceMs = nowMs;
-    this.hasBeaten = false;
-  }
-
-  /** Returns true if one is due, and counts it as sent. `startedMs`: when the call began. */
-  isDue(nowMs: number, startedMs: number): boolean {
-    if (this.sinceMs === 0) this.sinceMs = startedMs;
-    const waitMs = this.hasBeaten ? this.firstMs / PARTS : this.firstMs;
-    if (nowMs - this.sinceMs < waitMs) return false;
-    this.sinceMs = nowMs;
-    this.hasBeaten = true;
-    return true;
-  }
 }

@@ -4,7 +4,7 @@ import { type Endpoint, SERVES_NOTHING } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import { brokenBy, type EndedCall } from "../plugin/call.ts";
 import type { Limits } from "../plugin/config.ts";
-import { type Router, UNREAD_BODY_BYTES_MAX } from "../plugin/router.ts";
+import { type Route, type Router, UNREAD_BODY_BYTES_MAX } from "../plugin/router.ts";
 import { addressBlock } from "../process/client-address.ts";
 import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
@@ -16,7 +16,7 @@ import type { ClientWire } from "../wire/wire.ts";
 import { headersOf, notServed, refuseAndCut, wireOf } from "./errors.ts";
 import { type EndedHttpCall, isEnded } from "./http-call.ts";
 import { HttpCallsInFlight } from "./in-flight.ts";
-import { Incoming, type RequestHead } from "./incoming.ts";
+import { type Arrived, Incoming, type RequestHead } from "./incoming.ts";
 import { type OnOver, Pipeline } from "./pipeline.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -170,28 +170,27 @@ export class Server {
     const path = req.getUrl();
     const method = req.getCaseSensitiveMethod();
     const match = router.match(method, path);
-    const id = newId(runtime.clock.now());
+    const requestId = newId(runtime.clock.now());
     const headers = headersOf(req);
     const unclear = ambiguity(headers);
-    if (unclear) return refuseAndCut(res, method, wireOf(path, headers), unclear, id);
+    if (unclear) return refuseAndCut(res, method, wireOf(path, headers), unclear, requestId);
+    const arrived = { res, headers, requestId };
     const headOnly = method === "HEAD";
     if (match.kind !== "route") {
+      const endpoint = plainEndpoint(path, headers);
       const allowed = method === "OPTIONS" && runtime.cors.preflight(router, path, headers);
-      if (allowed) return this.sendPreflight(res, path, headers, id, allowed);
-      const refused = this.begin(res, plainEndpoint(path, headers), headers, id, {
-        isCall: false,
-        headOnly,
-      });
+      if (allowed) return this.sendPreflight(arrived, endpoint, allowed);
+      const refused = this.begin(arrived, endpoint, { isCall: false, headOnly });
       return refused.reject(notServed(match, path, headers));
     }
     const { route, params } = match;
-    if (route.access === "call") return this.open(res, headers, route, id);
+    if (route.access === "call") return this.open(arrived, route);
     const isCall = route.access === "key";
     const endpoint = plainEndpoint(route.path, headers);
-    const incoming = this.begin(res, endpoint, headers, id, { isCall, headOnly, isShared: isCall });
+    const incoming = this.begin(arrived, endpoint, { isCall, headOnly, isShared: isCall });
     const remoteAddress = incoming.call.clientAddress();
     const head: RequestHead = {
-      ...{ method, path, params, headers, remoteAddress, requestId: id },
+      ...{ method, path, params, headers, remoteAddress, requestId },
       addressBlock: addressBlock(remoteAddress),
       query: new URLSearchParams(req.getQuery()),
     };
@@ -200,53 +199,41 @@ export class Server {
   }
 
   /** Replies with 200: by HTTP, 204 has no length, which the listeners would write. */
-  private sendPreflight(
-    res: HttpResponse,
-    path: string,
-    headers: Readonly<Record<string, string>>,
-    id: string,
-    allowed: readonly string[],
-  ): void {
-    const begun = { isCall: false, isShared: false };
-    const incoming = this.begin(res, plainEndpoint(path, headers), headers, id, begun);
+  private sendPreflight(arrived: Arrived, endpoint: Endpoint, allowed: readonly string[]): void {
+    const incoming = this.begin(arrived, endpoint, { isCall: false, isShared: false });
+    const { headers, requestId } = arrived;
     const head: RequestHead = {
-      ...{ method: "OPTIONS", path, params: {}, headers, requestId: id },
+      ...{ method: "OPTIONS", path: endpoint.path, params: {}, headers, requestId },
       ...{ remoteAddress: "", addressBlock: "", query: new URLSearchParams() },
     };
     incoming.answer(head, UNREAD_BODY_BYTES_MAX, () => ({ status: 200, headers: allowed }));
   }
 
-  private open(
-    res: HttpResponse,
-    headers: Readonly<Record<string, string>>,
-    { endpoint, wire }: { readonly endpoint: Endpoint; readonly wire?: ClientWire },
-    id: string,
-  ): void {
+  private open(arrived: Arrived, { endpoint, wire }: Extract<Route, { access: "call" }>): void {
     const { runtime } = this;
     const refusal =
       this.phase === "refusing"
         ? refuse.unavailable("The gateway is shutting down; another process takes new calls.")
         : (this.callsInFlight.refusal(runtime.limits.callsMax) ?? this.options.refusal());
     if (refusal) {
-      return this.begin(res, endpoint, headers, id, { isCall: false, wire }).reject(refusal);
+      return this.begin(arrived, endpoint, { isCall: false, wire }).reject(refusal);
     }
-    this.begin(res, endpoint, headers, id, { wire }).start();
+    this.begin(arrived, endpoint, { wire }).start();
   }
 
   private begin(
-    res: HttpResponse,
+    arrived: Arrived,
     endpoint: Endpoint,
-    headers: Readonly<Record<string, string>>,
-    id: string,
     { isCall = true, headOnly = false, wire, isShared = true }: Begun = {},
   ): Incoming {
     const { callsInFlight } = this;
     const runtime = isCall ? this.runtime : { ...this.runtime, ...UNSEEN };
     const onOver = isCall ? this.onCallOver : NOTHING;
-    const given = [res, runtime, endpoint, headers, id, onOver, callsInFlight] as const;
+    const given = [arrived, runtime, endpoint, onOver, callsInFlight] as const;
     const incoming = new Incoming(...given, headOnly, wire);
-    if (isCall) callsInFlight.add(incoming.call);
-    if (isShared) incoming.call.replyHeaders.push(...runtime.cors.headersFor(headers["origin"]));
+    const { call } = incoming;
+    if (isCall) callsInFlight.add(call);
+    if (isShared) call.replyHeaders.push(...runtime.cors.headersFor(call.headers["origin"]));
     return incoming;
   }
 

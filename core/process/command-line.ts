@@ -11,7 +11,12 @@ export function parseArguments<const T extends ParseArgsConfig>(
   usage: string,
   config: T,
 ): ReturnType<typeof parseArgs<T>> {
-  const parsed = parsedOrRefused(usage, config);
+  let parsed: ReturnType<typeof parseArgs<T>>;
+  try {
+    parsed = parseArgs(config);
+  } catch (error) {
+    return refuseArguments(usage, argumentProblem(error));
+  }
   if (!Object.entries(parsed.values).some(([name, value]) => name === "help" && value === true)) {
     return parsed;
   }
@@ -28,15 +33,4 @@ export function refuseArguments(usage: string, problem: string): never {
 /** Returns the first sentence of an error of `parseArgs`. The others are about arguments that begin with a dash. */
 export function argumentProblem(error: unknown): string {
   return messageOf(error).replace(/\.\s.*$/s, "");
-}
-
-function parsedOrRefused<const T extends ParseArgsConfig>(
-  usage: string,
-  config: T,
-): ReturnType<typeof parseArgs<T>> {
-  try {
-    return parseArgs(config);
-  } catch (error) {
-    return refuseArguments(usage, argumentProblem(error));
-  }
 }

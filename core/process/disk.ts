@@ -45,14 +45,7 @@ export const systemDisk: Disk = {
   list: (folder) => readdirSync(folder),
   read: (path) => readFileSync(path),
   remove: unlinkSync,
-  syncFolder(folder) {
-    const fd = openSync(folder, "r");
-    try {
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-  },
+  syncFolder,
   create: (path) => openSync(path, "ax", 0o600),
   open: (path) => openSync(path, "r+"),
   write: writeSync,
@@ -61,6 +54,15 @@ export const systemDisk: Disk = {
   syncSoon: syncInThread,
   close: closeSync,
 };
+
+export function syncFolder(folder: string): void {
+  const fd = openSync(folder, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
 
 type Done = (error: Error | null) => void;
 

@@ -1,6 +1,7 @@
 /** The thread of `syncInThread`: syncs what it is sent, and replies with the error, or null. */
-import { closeSync, fdatasyncSync, fsyncSync, openSync } from "node:fs";
+import { fdatasyncSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
+import { syncFolder } from "./disk.ts";
 import { errorOf } from "./thrown.ts";
 
 interface Wanted {
@@ -18,12 +19,3 @@ parentPort?.on("message", ({ fd, folder }: Wanted) => {
   }
   parentPort?.postMessage(failure);
 });
-
-function syncFolder(folder: string): void {
-  const fd = openSync(folder, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}

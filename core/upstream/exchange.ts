@@ -1,5 +1,4 @@
 import { COMPLETE, type Flow, GONE, type Outcome, REFUSED } from "../plugin/call.ts";
-import type { Limits } from "../plugin/config.ts";
 import type { Sink } from "../plugin/plugin.ts";
 import type { ReplyDecoder } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
@@ -62,7 +61,6 @@ export interface ClientEnd {
  * next key or route, and nothing of it reaches the sink; after it, the reply ends with an error.
  */
 export class Exchange implements AttemptListener, Flow {
-  private readonly silence: Silence;
   private readonly wire: Wire;
   private readonly empty = new EmptyEvents();
   private readonly onEvent: (event: ServerEvent) => void;
@@ -72,6 +70,8 @@ export class Exchange implements AttemptListener, Flow {
   private status = 0;
   /** When the attempt under way began, on the monotonic clock. */
   private sentAtMs = 0;
+  /** When the upstream last sent something, or was read again, on the monotonic clock. */
+  private heardAtMs = 0;
   /** Headers of the attempt's reply that the client gets, and all of them. */
   private passed: readonly string[] = [];
   private headers: Headers = {};
@@ -95,11 +95,10 @@ export class Exchange implements AttemptListener, Flow {
     private readonly call: ServedCall,
     private readonly sink: Sink,
     private readonly client: ClientEnd,
-    upstreams: ConnectedUpstreams,
+    private readonly upstreams: ConnectedUpstreams,
     private readonly clock: Clock,
     log: Log,
   ) {
-    this.silence = new Silence(clock, upstreams.limits);
     this.wire = wires[call.upstream?.protocol ?? call.endpoint.protocol];
     this.preamble = new Preamble(this.wire);
     this.dispatch = new Dispatch(call, this.wire, upstreams, clock, log, this);
@@ -148,7 +147,7 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   received(chunk: Buffer): void {
-    const now = this.silence.begin();
+    const now = this.hear();
     if (this.call.firstByteAtMs === 0) this.call.firstByteAtMs = now;
     if (this.status !== 200) {
       this.whole.add(chunk);
@@ -283,7 +282,7 @@ export class Exchange implements AttemptListener, Flow {
     if (this.status !== 0 && this.status !== 200) return this.refusedBy(this.whole.read());
     const failure = failures.byError(error);
     const mayResend = this.status === 0 && failure.reason === "UND_ERR_SOCKET";
-    const isEarly = mayResend && this.silence.ms < RESEND_WITHIN_MS;
+    const isEarly = mayResend && this.silentMs < RESEND_WITHIN_MS;
     this.call.taken = false;
     const outcome = { ...broken(CONNECTION_BROKE), errorSent: this.errorSent };
     this.fail(failure, this.status === 0 ? broken(UNREACHABLE) : outcome, isEarly);
@@ -317,7 +316,7 @@ export class Exchange implements AttemptListener, Flow {
 
   private startNext(): boolean {
     if (!this.dispatch.prepare()) return false;
-    this.sentAtMs = this.silence.begin();
+    this.sentAtMs = this.hear();
     this.dispatch.send();
     return true;
   }
@@ -367,27 +366,40 @@ export class Exchange implements AttemptListener, Flow {
 
   private setReading(): void {
     if (this.over) return;
-    if (this.pausedByPlugin || this.pausedForClient) {
-      this.silence.pause();
-      this.attempt?.pause();
-    } else {
-      this.silence.resume();
-      this.attempt?.resume();
-    }
+    if (this.isPaused) return this.attempt?.pause();
+    this.hear();
+    this.attempt?.resume();
   }
 
-  /** Leaves an upstream that is silent for too long: for another, or with an error if there is none. */
+  private get isPaused(): boolean {
+    return this.pausedByPlugin || this.pausedForClient;
+  }
+
+  private hear(): number {
+    this.heardAtMs = this.clock.monotonic();
+    return this.heardAtMs;
+  }
+
+  private get silentMs(): number {
+    return this.clock.monotonic() - this.heardAtMs;
+  }
+
+  /**
+   * Leaves an upstream that is silent for too long: for another, or with an error if there is none. Only streams have a
+   * limit: a reply that is not streamed is silent until it is whole, so the deadline of the call bounds it.
+   */
   cutIfSilent(nowMs: number): void {
     if (this.over) return;
     if (this.call.stream) this.client.keepAlive(nowMs);
     if (this.status !== 0 && this.status !== 200) {
-      if (this.silence.ms >= REFUSAL_BODY_MS) this.refusedBy(undefined);
+      if (this.silentMs >= REFUSAL_BODY_MS) this.refusedBy(undefined);
       return;
     }
     if (!this.begun && this.leftIfSlow(nowMs)) return;
-    if (!this.call.stream) return;
-    const limitMs = this.silence.reached(nowMs, this.begun);
-    if (limitMs === undefined) return;
+    if (!this.call.stream || this.isPaused) return;
+    const { idleMs, firstByteMs } = this.upstreams.limits;
+    const limitMs = this.begun ? idleMs : firstByteMs;
+    if (nowMs - this.heardAtMs < limitMs) return;
     this.fail(failures.silent(limitMs), tooSlow(limitMs / 1000, this.begun));
   }
 
@@ -422,7 +434,7 @@ export class Exchange implements AttemptListener, Flow {
   private gather(event: ServerEvent): void {
     // Events that follow the one which moved the call on belong to the attempt that was dropped.
     if (this.over || this.hasMovedOn) return;
-    const worth = this.empty.judge(event, this.silence.heardAtMs);
+    const worth = this.empty.judge(event, this.heardAtMs);
     if (worth === "excess") {
       return this.fail(failures.unreadable("only empty events"), broken(ONLY_EMPTY_EVENTS));
     }
@@ -482,45 +494,5 @@ export class Exchange implements AttemptListener, Flow {
     }
     // Called only once every sink has returned: a plugin that fails in its `end` fails before the charge.
     this.flush();
-  }
-}
-
-/**
- * Measures how long the upstream of a call has been silent, except while the gateway does not read it. Only streams
- * have a limit: a reply that is not streamed is silent until it is whole, so the deadline of the call bounds it.
- */
-class Silence {
-  /** When the upstream last sent something, on the monotonic clock. */
-  heardAtMs = 0;
-  private reads = true;
-
-  constructor(
-    private readonly clock: Clock,
-    private readonly limits: Limits,
-  ) {}
-
-  /** Begins again. Returns the time, on the monotonic clock. */
-  begin(): number {
-    this.heardAtMs = this.clock.monotonic();
-    return this.heardAtMs;
-  }
-
-  pause(): void {
-    this.reads = false;
-  }
-
-  resume(): void {
-    this.reads = true;
-    this.begin();
-  }
-
-  get ms(): number {
-    return this.clock.monotonic() - this.heardAtMs;
-  }
-
-  /** Returns the limit in milliseconds if the silence has reached it. */
-  reached(nowMs: number, hasFirstByte: boolean): number | undefined {
-    const limitMs = hasFirstByte ? this.limits.idleMs : this.limits.firstByteMs;
-    return this.reads && nowMs - this.heardAtMs >= limitMs ? limitMs : undefined;
   }
 }

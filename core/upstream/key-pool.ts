@@ -70,7 +70,10 @@ export class PooledKey implements KeyState {
     this.lastUsedMs = nowMs;
     this.calls.set(model, this.callsOf(model) + 1);
     if (this.rests.size === 0) return;
-    for (const rest of this.restsOf(model)) rest.untilMs = Math.max(rest.untilMs, nowMs + PROBE_MS);
+    for (const of of ["", model]) {
+      const rest = this.rests.get(of);
+      if (rest) rest.untilMs = Math.max(rest.untilMs, nowMs + PROBE_MS);
+    }
   }
 
   release(model: string): void {
@@ -113,13 +116,6 @@ export class PooledKey implements KeyState {
     return [...this.rests].map(([model, { fault, untilMs }]) => {
       return { model, fault, inMs: Math.max(0, untilMs - nowMs) };
     });
-  }
-
-  private *restsOf(model: string): Iterable<Rest> {
-    for (const of of ["", model]) {
-      const rest = this.rests.get(of);
-      if (rest) yield rest;
-    }
   }
 }
 

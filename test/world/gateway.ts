@@ -194,15 +194,8 @@ export class SimulatedGateway {
       "x-sim-key": client.plan.keyId,
       "x-sim-purses": JSON.stringify(client.plan.purses),
     };
-    const incoming = new Incoming(
-      client.response(body),
-      this.runtime,
-      endpoint,
-      headers,
-      client.callId,
-      over,
-      this.inFlight,
-    );
+    const arrived = { res: client.response(body), headers, requestId: client.callId };
+    const incoming = new Incoming(arrived, this.runtime, endpoint, over, this.inFlight);
     this.inFlight.add(incoming.call);
     incoming.start();
   }
