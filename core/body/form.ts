@@ -7,6 +7,7 @@ import { type Refusal, refuse } from "../wire/refusal.ts";
 export interface FormPart {
   readonly name: string;
   readonly data: Buffer;
+  /** The name of the file; undefined if the part is a text field. */
   readonly filename?: string;
   readonly type?: string;
 }
@@ -89,12 +90,8 @@ export function parseFormBody(
 const HEAD_BYTES_MIN = 80;
 const HEAD_BYTES_MAX = 4_096;
 
-interface Part {
-  readonly name: string;
+interface Part extends Omit<FormPart, "data"> {
   readonly data: Uint8Array;
-  /** The name of the file; undefined if the part is a text field. */
-  readonly filename?: string;
-  readonly type?: string;
 }
 
 /** Parses a multipart body. Returns undefined if it is not multipart. The data is a view of `body` if it can be. */

@@ -1,6 +1,3 @@
-import type { Corrections } from "../money/ledger/corrections.ts";
-import type { Operations } from "../money/operations.ts";
-import type { Wallets } from "../money/wallet.ts";
 import type { ModelNames } from "../plugin/model-names.ts";
 import {
   type CoreSlot,
@@ -30,11 +27,7 @@ interface Provided<T = unknown> {
   readonly value: T;
 }
 
-interface CoreValues {
-  readonly wallets: Wallets;
-  readonly operations: Operations;
-  readonly corrections: Corrections;
-}
+type CoreValues = { readonly [Name in CoreSlotName]: Slots[Name]["current"] };
 
 /**
  * Core's side of the slots. A value counts only while its owner is in the generation of plugins that serves. So core

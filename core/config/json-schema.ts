@@ -66,16 +66,20 @@ async function builtInPlugins(): Promise<ReadonlyMap<string, PluginModule>> {
 
 /** Schema of an entry of `plugins`: a built-in plugin with its options, or any other name. */
 function pluginItems(plugins: ReadonlyMap<string, PluginModule>): JsonObject {
-  const options: JsonObject = {};
-  for (const [name, module] of plugins) {
-    // JSON schema cannot express every check of a plugin's options; the gateway runs the rest.
-    options[name] = module.options ? convert(module.options, "ignore") : { type: "null" };
-  }
+  // JSON schema cannot express every check of a plugin's options; the gateway runs the rest.
+  const options = Array.from(plugins, ([name, module]) => {
+    return [name, module.options ? convert(module.options, "ignore") : { type: "null" }] as const;
+  });
   return {
     anyOf: [
       { enum: [...plugins.keys()] },
       { type: "string" },
-      { type: "object", properties: options, minProperties: 1, maxProperties: 1 },
+      {
+        type: "object",
+        properties: Object.fromEntries(options),
+        minProperties: 1,
+        maxProperties: 1,
+      },
     ],
   };
 }
@@ -115,20 +119,15 @@ function orVariable(node: unknown, refers = true): unknown {
     return { ...notes, anyOf: [form, { $ref: "#/definitions/variable" }] };
   }
   const walked = Object.entries(form).map(([key, value]) => {
-    if (key === "properties" && isObject(value)) {
-      return [key, mapValues(value, (one) => orVariable(one))];
-    }
-    return [key, OF_SCHEMAS.has(key) ? orVariable(value) : value];
+    if (key !== "properties") return [key, OF_SCHEMAS.has(key) ? orVariable(value) : value];
+    const fields = Object.entries(objectOf(value) ?? {});
+    return [key, Object.fromEntries(fields.map(([name, one]) => [name, orVariable(one)]))];
   });
   return { ...notes, ...Object.fromEntries(walked) };
 }
 
 /** Keywords whose values are schemas. */
 const OF_SCHEMAS = new Set(["items", "anyOf", "additionalProperties"]);
-
-function mapValues(object: JsonObject, map: (value: unknown) => unknown): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
-}
 
 function isConstrainedScalar(form: JsonObject): boolean {
   const type = form["type"];

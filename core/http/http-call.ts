@@ -131,7 +131,8 @@ export class HttpCall implements Call {
 
   /** Moves the call to its next state. Throws if the step is not allowed, which is a bug of the gateway. */
   step(to: CallState): void {
-    if (!STEPS[this.current].includes(to)) {
+    const allowed: readonly CallState[] = STEPS[this.current];
+    if (!allowed.includes(to)) {
       throw new Error(`a call cannot go from "${this.current}" to "${to}"`);
     }
     this.current = to;
@@ -156,20 +157,13 @@ export function isEnded(call: HttpCall): call is EndedHttpCall {
  * - `closing`: its outcome is decided; `close` runs once for every plugin that it has reached.
  * - `ended`: the last byte has left, or the connection was cut.
  */
-export type CallState =
-  | "admitting"
-  | "reading"
-  | "requesting"
-  | "dispatched"
-  | "replying"
-  | "closing"
-  | "ended";
+export type CallState = keyof typeof STEPS;
 
 /**
  * The allowed steps. A call that is refused, fails or loses its client goes to `closing` from any
  * state; from `admitting` and `requesting` only while no plugin's verdict is pending.
  */
-export const STEPS: Readonly<Record<CallState, readonly CallState[]>> = {
+export const STEPS = {
   admitting: ["reading", "closing"],
   // Routes with a handler of their own have no request plugins.
   reading: ["requesting", "dispatched", "closing"],
@@ -179,7 +173,7 @@ export const STEPS: Readonly<Record<CallState, readonly CallState[]>> = {
   replying: ["closing"],
   closing: ["ended"],
   ended: [],
-};
+} as const;
 
 /** Returns true once the outcome of a call is decided. It can no longer change. */
 export function isOver(state: CallState): boolean {

@@ -333,18 +333,10 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
     if (isOpen && value !== "auto") body.set(name, value);
     factor = productOf(factor, factors[value] ?? 1);
   }
-  if (factor !== 1) call.surcharge = { ...NOTHING_ELSE, factor };
+  if (factor !== 1) call.surcharge = { ...surchargeOf(new Set(), []), factor };
   const left = Object.keys(DEARER).filter(
     (name) => !(name in media.optionFactors) && DEARER[name]?.has(body.read(name)),
   );
   for (const name of left) body.set(name, undefined);
   return left;
 }
-
-const NOTHING_ELSE: Surcharge = {
-  factor: 1,
-  fees: new Map(),
-  holdTokens: 0,
-  holdFeesVnd: 0,
-  unbounded: false,
-};

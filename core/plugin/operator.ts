@@ -3,7 +3,7 @@
  * `support`: their accounts and keys; `refund`: pay a call back; `money`: move money; `operations`: upstreams, models,
  * maintenance; `owner`: operators, and all that declares nothing.
  */
-export type Right = "read" | "customers" | "support" | "refund" | "money" | "operations" | "owner";
+export type Right = (typeof EVERY)[number];
 
 const EVERY = ["read", "customers", "support", "refund", "money", "operations", "owner"] as const;
 

@@ -113,8 +113,7 @@ const ENCODED_SLASH = /%2f/i;
  * stand in the rest of a path that ends with `*`: SDKs write `/v1/models/req%2Fgpt-image-2`.
  */
 export class Router {
-  private readonly exact = new Map<string, Map<string, Route>>();
-  private readonly matches = new Map<Route, Match>();
+  private readonly exact = new Map<string, Map<string, Extract<Match, { kind: "route" }>>>();
   private readonly patterns: { parts: readonly string[]; route: Route }[] = [];
 
   addRoute(route: Route): void {
@@ -122,19 +121,18 @@ export class Router {
       this.patterns.push({ parts: route.path.split("/"), route });
       return;
     }
-    const methods = this.exact.get(route.path) ?? new Map<string, Route>();
+    const methods = this.exact.get(route.path) ?? new Map();
     if (methods.has(route.method)) {
       throw new Error(`two routes for ${route.method} ${route.path}: remove one`);
     }
-    methods.set(route.method, route);
+    methods.set(route.method, { kind: "route", route, params: NO_PARAMS });
     this.exact.set(route.path, methods);
-    this.matches.set(route, { kind: "route", route, params: NO_PARAMS });
   }
 
   /** Returns every route, for tests that walk them. */
   all(): Route[] {
     const exact = [...this.exact.values()].flatMap((methods) => [...methods.values()]);
-    return [...exact, ...this.patterns.map((pattern) => pattern.route)];
+    return [...exact, ...this.patterns].map(({ route }) => route);
   }
 
   /** Returns a router of the routes for operators, or of the others. */
@@ -159,8 +157,7 @@ export class Router {
   private find(method: string, path: string): Match {
     const methods = this.exact.get(path);
     const isHead = method === "HEAD";
-    const route = methods?.get(method) ?? (isHead ? methods?.get("GET") : undefined);
-    const known = route && this.matches.get(route);
+    const known = methods?.get(method) ?? (isHead ? methods?.get("GET") : undefined);
     if (known) return known;
     const allowed = new Set(methods?.keys());
     for (const pattern of this.patterns) {

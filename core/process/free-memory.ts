@@ -4,7 +4,8 @@ import { MessageChannel } from "node:worker_threads";
 export const FREED_BYTES_MIN = 65_536;
 
 /** A port whose other end is closed: what is sent to it is gone at once. */
-const nowhere = openNowhere();
+const { port1: nowhere, port2: otherEnd } = new MessageChannel();
+otherEnd.close();
 
 /**
  * Frees the memory of a long block at once. Every view of it is empty from then on, so nothing can read what comes there
@@ -21,12 +22,6 @@ export function freeMemory({ buffer, byteLength }: Uint8Array): void {
   } catch {
     // Memory of WebAssembly or of a native library cannot be handed over. V8 frees it later.
   }
-}
-
-function openNowhere() {
-  const { port1, port2 } = new MessageChannel();
-  port2.close();
-  return port1;
 }
 
 /** glibc gives back free memory at the end of its heap once there is twice this much. */

@@ -4,12 +4,7 @@ import { parentPort } from "node:worker_threads";
 import { syncFolder } from "./disk.ts";
 import { errorOf } from "./thrown.ts";
 
-interface Wanted {
-  readonly fd: number;
-  readonly folder: string | undefined;
-}
-
-parentPort?.on("message", ({ fd, folder }: Wanted) => {
+parentPort?.on("message", ({ fd, folder }: { readonly fd: number; readonly folder?: string }) => {
   let failure: Error | null = null;
   try {
     if (folder !== undefined) syncFolder(folder);

@@ -13,17 +13,12 @@ interface ThrottleOptions {
  * 10 s, with the number of lines left out. So a store that is down does not fill the disk.
  */
 export class ThrottledLog {
-  private readonly everyMs: number;
-  private readonly nowMs: () => number;
   private readonly lines = new Map<string, { atMs: number; suppressed: number }>();
 
   constructor(
     private readonly log: Log,
-    { everyMs = EVERY_MS, nowMs = () => performance.now() }: ThrottleOptions = {},
-  ) {
-    this.everyMs = everyMs;
-    this.nowMs = nowMs;
-  }
+    private readonly options: ThrottleOptions = {},
+  ) {}
 
   /** `message` must be a constant: lines are throttled by message, and each message is kept in memory. */
   warn(fields: object, message: string): void {
@@ -35,9 +30,10 @@ export class ThrottledLog {
   }
 
   private write(level: "warn" | "info", fields: object, message: string): void {
-    const nowMs = this.nowMs();
+    const { everyMs = EVERY_MS, nowMs: now = () => performance.now() } = this.options;
+    const nowMs = now();
     const before = this.lines.get(message);
-    if (before !== undefined && nowMs - before.atMs < this.everyMs) {
+    if (before !== undefined && nowMs - before.atMs < everyMs) {
       before.suppressed += 1;
       return;
     }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf, parseJson } from "../process/json.ts";
+import { arrayOf, isObject, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { STATUS_BY_NAME } from "../wire/provider-error.ts";
 import { type Fault, type KnownRefusal, REFUSALS } from "./refusals.ts";
 
@@ -113,7 +113,7 @@ function errorIn(text: string | undefined): StatedError {
   const json = text === undefined ? undefined : parseJson(text);
   const only: unknown = Array.isArray(json) && json.length === 1 ? json[0] : json;
   const root = objectOf(objectOf(only)?.["response"]) ?? objectOf(only) ?? {};
-  const [choice] = Array.isArray(root["choices"]) ? (root["choices"] as unknown[]) : [];
+  const [choice] = arrayOf(root["choices"]);
   const stated = root["error"] ?? objectOf(choice)?.["error"];
   const error = isObject(stated) ? stated : {};
   const base = objectOf(root["base_resp"]) ?? {};
@@ -131,7 +131,7 @@ function errorIn(text: string | undefined): StatedError {
 
 /** Google says in the details of an error, not in a header, when to try again: `"retryDelay": "34.07s"`. */
 function retryDelayIn({ details }: JsonObject): number | undefined {
-  for (const detail of Array.isArray(details) ? details : []) {
+  for (const detail of arrayOf(details)) {
     const delay = objectOf(detail)?.["retryDelay"];
     const seconds =
       typeof delay === "string" ? /^(\d{1,6}(?:\.\d+)?)s$/.exec(delay)?.[1] : undefined;
@@ -142,16 +142,12 @@ function retryDelayIn({ details }: JsonObject): number | undefined {
 
 /** Google names the reason of an error in its details. */
 function reasonsIn({ details }: JsonObject): unknown[] {
-  return Array.isArray(details) ? details.map((each) => objectOf(each)?.["reason"]) : [];
+  return arrayOf(details).map((each) => objectOf(each)?.["reason"]);
 }
 
 function names(...values: readonly unknown[]): string[] {
-  const found: string[] = [];
-  for (const value of values) {
-    if (typeof value === "string" && value !== "") found.push(value);
-    else if (typeof value === "number") found.push(String(value));
-  }
-  return found;
+  const isName = (value: unknown) => typeof value === "string" || typeof value === "number";
+  return values.filter((value) => isName(value) && value !== "").map(String);
 }
 
 function messageOf(stated: unknown, error: JsonObject, root: JsonObject, base: JsonObject): string {

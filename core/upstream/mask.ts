@@ -21,8 +21,10 @@ export function masked(text: string, hidden: readonly string[]): string {
   const parsed = parseJson(text);
   // Masks the parsed values, because JSON may write a slash as `\/`.
   if (isObject(parsed) || Array.isArray(parsed)) {
-    const clean = maskedValue(parsed, hidden);
-    return clean === parsed ? text : JSON.stringify(clean);
+    const clean = JSON.stringify(parsed, (_, value: unknown) =>
+      typeof value === "string" ? maskedText(value, hidden) : value,
+    );
+    return clean === JSON.stringify(parsed) ? text : clean;
   }
   return maskedText(text, hidden);
 }
@@ -34,20 +36,6 @@ export function maskedEvent(event: ServerEvent, hidden: readonly string[]): Serv
   // One `data:` line for each line, as the format asks for.
   const raw = encodeEvent(event.type, clean.replaceAll("\n", "\ndata: "));
   return new ServerEvent(Buffer.from(raw), event.kind);
-}
-
-/** Returns the same value if nothing in it is hidden. */
-function maskedValue(value: unknown, hidden: readonly string[]): unknown {
-  if (typeof value === "string") return maskedText(value, hidden);
-  if (Array.isArray(value)) {
-    const clean = value.map((entry) => maskedValue(entry, hidden));
-    return clean.some((entry, at) => entry !== value[at]) ? clean : value;
-  }
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value);
-  const clean = entries.map(([name, entry]) => [name, maskedValue(entry, hidden)] as const);
-  const isSame = clean.every(([, entry], at) => entry === entries[at]?.[1]);
-  return isSame ? value : Object.fromEntries(clean);
 }
 
 function maskedText(text: string, hidden: readonly string[]): string {

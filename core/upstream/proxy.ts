@@ -18,17 +18,10 @@ export function proxyFor(
 }
 
 function isExempt(host: string, noProxy: string): boolean {
-  return noProxy
-    .split(/[\s,]+/)
-    .map((entry) =>
-      entry
-        .replace(/:\d+$/, "")
-        .replace(/^\*?\./, "")
-        .toLowerCase(),
-    )
-    .some(
-      (entry) => entry === "*" || (entry !== "" && (host === entry || host.endsWith(`.${entry}`))),
-    );
+  const entries = noProxy.toLowerCase().split(/[\s,]+/);
+  return entries
+    .map((entry) => entry.replace(/^\*?\.|:\d+$/g, ""))
+    .some((entry) => entry === "*" || (entry !== "" && `.${host}`.endsWith(`.${entry}`)));
 }
 
 type Done = (error: Error | null, socket: Socket | null) => void;

@@ -70,11 +70,6 @@ export function decoderByType(
   return type === undefined || type.includes("json") ? "json" : "bytes";
 }
 
-interface ReplyForm {
-  readonly decoder: Decoder;
-  readonly type: string | undefined;
-}
-
 /**
  * Returns the form of a successful reply. Only speech may be anything but JSON or events, and only audio. If a server
  * sends another content type, the reply is read as the form that the request asked for, so that none of it passes unread.
@@ -84,7 +79,7 @@ export function replyForm(
   type: string | undefined,
   protocol: Protocol,
   streamed: boolean,
-): ReplyForm {
+): { readonly decoder: Decoder; readonly type: string | undefined } {
   if (typeof decoder === "object") return { decoder, type: EVENT_STREAM_TYPE };
   if (decoder === "events") {
     return { decoder, type: type?.startsWith(EVENT_STREAM_TYPE) ? type : EVENT_STREAM_TYPE };
