@@ -24,6 +24,7 @@ import {
   openStanding,
   openWelcome,
 } from "./account-changes.ts";
+import { setQuery } from "./address.ts";
 import { BASE } from "./base.ts";
 import { callColumns, refusedColumns } from "./call-columns.ts";
 import { commandLine, commandText } from "./command-line.ts";
@@ -333,7 +334,7 @@ function periodForm(from: string, to: string, changed: () => Promise<void>): HTM
     if (!form.checkValidity()) return;
     const [first, last] = [...form.querySelectorAll("input")].map(({ value }) => value);
     if (first === undefined || last === undefined || first > last) return;
-    history.replaceState(null, "", `?${new URLSearchParams({ from: first, to: last })}`);
+    setQuery({ from: first, to: last });
     void changed();
   });
   return form;

@@ -4,9 +4,9 @@ import { el } from "../../page-parts/browser/dom.ts";
 /** Spreadsheets read a file as UTF-8 if it begins with this. */
 const MARK = "\ufeff";
 
-/** Downloads rows as a CSV file: the fields of the first row, in its order. */
-export function downloadCsv(name: string, rows: readonly object[]): void {
-  const names = Object.keys(rows[0] ?? {});
+/** Downloads rows as a CSV file: the fields of `like`, in its order. */
+export function downloadCsv(name: string, rows: readonly object[], like = rows[0]): void {
+  const names = Object.keys(like ?? {});
   const lines = rows.map((row) => {
     const fields: Readonly<Record<string, unknown>> = { ...row };
     return csvLine(names.map((field) => fields[field]));

@@ -4,9 +4,10 @@ import { failureText } from "../../page-parts/browser/failure.ts";
 import { choice, field, notice } from "../../page-parts/browser/form.ts";
 import { icon } from "../../page-parts/browser/icons.ts";
 import { card, failed, waiting } from "../../page-parts/browser/page-head.ts";
+import { setQuery } from "./address.ts";
 import { commandLine } from "./command-line.ts";
 import { downloadCsv } from "./download.ts";
-import { type Column, table } from "./table.ts";
+import { type Column, lineOf, table } from "./table.ts";
 import { t } from "./text.ts";
 
 const SHOWN = 50;
@@ -76,7 +77,13 @@ export function list<Row extends object>(
     fill(
       place,
       note,
-      shown.length > 0 ? table(title, shownColumns, shown) : el("p", { class: "empty" }, of.none),
+      shown.length > 0
+        ? table(
+            title,
+            shownColumns,
+            shown.map((row) => lineOf(shownColumns, row)),
+          )
+        : el("p", { class: "empty" }, of.none),
     );
     more.hidden = next === undefined;
     fill(command, commandLine(of.command(bar.value())));
@@ -172,12 +179,10 @@ function filterBar(filters: readonly Filter[], changed: () => void) {
   });
   const value = () => Object.fromEntries(inputs.map(({ name, value }) => [name, value()]));
   const update = () => {
-    const query = new URLSearchParams();
-    for (const { name, standard, value } of inputs) {
-      if (value() !== standard) query.set(name, value());
-    }
-    const text = query.toString();
-    history.replaceState(null, "", location.pathname + (text === "" ? "" : `?${text}`));
+    const own = inputs.map(
+      ({ name, standard, value }) => [name, value() === standard ? undefined : value()] as const,
+    );
+    setQuery(Object.fromEntries(own));
     changed();
   };
   const element = el(

@@ -65,9 +65,18 @@ export async function showFresh(
   keepFresh(signal, refresh);
 }
 
-/** Replaces what a place shows, if it is not the same: then focus and selection of the reader stay. */
+/**
+ * Replaces what a place shows, if it is not the same: then focus and selection of the reader stay. Those of a field with a
+ * name stay too if it is replaced. A word that is still composed, as Vietnamese is typed, delays it to the next reading.
+ */
 export function redraw(place: HTMLElement, ...content: Child[]): void {
   const next = el("div", {}, content);
   const now = el("div", {}, [...place.cloneNode(true).childNodes]);
-  if (!next.isEqualNode(now)) fill(place, [...next.childNodes]);
+  if (place.querySelector("[data-composing]") || next.isEqualNode(now)) return;
+  const typed = place.querySelector<HTMLInputElement>("input[name]:focus");
+  const { name = "", selectionStart = null, selectionEnd = null } = typed ?? {};
+  fill(place, [...next.childNodes]);
+  const same = typed && place.querySelector<HTMLInputElement>(`input[name="${CSS.escape(name)}"]`);
+  same?.focus({ preventScroll: true });
+  same?.setSelectionRange(selectionStart, selectionEnd);
 }

@@ -10,11 +10,14 @@ export interface Column<Row> {
 /** A text of this length, such as a time, stays on one line on a wide screen. */
 const SHORT_MAX = 17;
 
-/** A table. On a phone each row becomes a block with its column names next to the values. */
+/**
+ * A table of lines that `lineOf` has made. On a phone each becomes a block with its column names next to the values.
+ * Pages take a section or a list, whose tables have a filter, a CSV file and a command.
+ */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
-  rows: readonly Row[],
+  lines: readonly HTMLElement[],
 ): HTMLElement {
   return el(
     "table",
@@ -31,22 +34,21 @@ export function table<Row>(
         ),
       ),
     ),
-    el(
-      "tbody",
-      {},
-      rows.map((row) =>
-        el(
-          "tr",
-          {},
-          columns.map(({ title, isNumber, cell }) => {
-            const content = el("span", {}, cell(row));
-            const isShort = content.textContent.length <= SHORT_MAX;
-            const kind = isNumber ? "number" : isShort && "short";
-            return el("td", { class: kind, "data-label": title }, content);
-          }),
-        ),
-      ),
-    ),
+    el("tbody", {}, lines),
+  );
+}
+
+/** The line of a row in a table. */
+export function lineOf<Row>(columns: readonly Column<Row>[], row: Row): HTMLElement {
+  return el(
+    "tr",
+    {},
+    columns.map(({ title, isNumber, cell }) => {
+      const content = el("span", {}, cell(row));
+      const isShort = content.textContent.length <= SHORT_MAX;
+      const kind = isNumber ? "number" : isShort && "short";
+      return el("td", { class: kind, "data-label": title }, content);
+    }),
   );
 }
 

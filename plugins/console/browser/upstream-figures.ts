@@ -1,9 +1,11 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { dayBefore, minuteOf, number, seconds, vnd } from "../../page-parts/browser/format.ts";
 import { BASE } from "./base.ts";
+import { commandText } from "./command-line.ts";
 import type { Report, SumsRow, TimeRow, Traffic, Upstream, UpstreamRow } from "./contract.ts";
+import { subsection } from "./section.ts";
 import { get, hasCommand } from "./session.ts";
-import { figures, table } from "./table.ts";
+import { figures } from "./table.ts";
 import { t } from "./text.ts";
 import { lastSteps, periodOf, rowsOf, type Steps, timeBars } from "./time-bars.ts";
 
@@ -112,9 +114,10 @@ export function upstreamRoutes({ name, routes }: Upstream): Child {
       "details",
       { id, open: isOpen },
       el("summary", {}, t("upstreams.routes", { count: routes.length })),
-      table(
-        t("upstreams.routes.of", { name }),
-        [
+      subsection({
+        title: t("upstreams.routes.of", { name }),
+        rows: routes,
+        columns: [
           { title: t("calls.model"), cell: ({ model }) => model },
           { title: t("upstreams.routes.name"), cell: ({ name: there }) => el("code", {}, there) },
           { title: t("upstreams.routes.priority"), isNumber: true, cell: (row) => row.priority },
@@ -125,8 +128,10 @@ export function upstreamRoutes({ name, routes }: Upstream): Child {
             cell: (row) => `${number(row.share_percent, 1)}%`,
           },
         ],
-        routes,
-      ),
+        none: "",
+        file: `routes-${name}`,
+        command: commandText("upstreams"),
+      }),
     )
   );
 }

@@ -1,27 +1,39 @@
 import { el, fill } from "../../page-parts/browser/dom.ts";
-import { choice, field } from "../../page-parts/browser/form.ts";
+import { choice, field, notice } from "../../page-parts/browser/form.ts";
 import { dateTime, dayLong, number, vnd } from "../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
 import { BASE } from "./base.ts";
 import { openChange } from "./change.ts";
-import { commandLine, commandText } from "./command-line.ts";
+import { commandText } from "./command-line.ts";
 import type { VoucherBatch, WholeVoucherBatch } from "./contract.ts";
 import { downloadCsv } from "./download.ts";
-import { list } from "./list.ts";
+import { section } from "./section.ts";
 import { get, may } from "./session.ts";
-import { pairs, table } from "./table.ts";
+import { pairs } from "./table.ts";
 import { t } from "./text.ts";
 
 /** The path of a batch below the page of money. */
 const PART = "vouchers/";
+/** Batches, or redemptions of one, that are read at once. */
+const SHOWN_MAX = 1000;
 
 /** Batches of vouchers, with a button that makes one. */
 export function voucherList(signal: AbortSignal): HTMLElement {
-  const again = (): Promise<void> => batches.reload();
-  const batches = list<VoucherBatch>({
+  const place = el("div", {});
+  const again = () =>
+    loadInto(place, signal, async () =>
+      batchesPart(await get<VoucherBatch[]>("/vouchers", { limit: SHOWN_MAX }), again),
+    );
+  const make = el("button", { type: "button", onclick: () => openBatch(again) }, t("voucher.make"));
+  void again();
+  return el("div", { class: "grid" }, place, may("owner") && el("p", { class: "row end" }, make));
+}
+
+function batchesPart(rows: readonly VoucherBatch[], again: () => Promise<void>): HTMLElement {
+  return section({
     title: t("vouchers"),
-    signal,
-    filters: [],
+    above: cutNote(rows),
+    rows,
     columns: [
       {
         title: t("voucher.note"),
@@ -37,22 +49,10 @@ export function voucherList(signal: AbortSignal): HTMLElement {
       { title: t("customers.state"), cell: stateBadge },
       { title: t("actions"), cell: (batch) => cancelButton(batch, again) },
     ],
-    async load(_filters, limit, next) {
-      const rows = await get<VoucherBatch[]>("/vouchers", { limit, ...next });
-      const last = rows.at(-1);
-      return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
-    },
-    command: () => commandText("voucher list", {}),
-    file: "vouchers",
     none: t("voucher.none"),
+    file: "vouchers",
+    command: commandText("voucher list"),
   });
-  const make = el("button", { type: "button", onclick: () => openBatch(again) }, t("voucher.make"));
-  return el(
-    "div",
-    { class: "grid" },
-    batches.element,
-    may("owner") && el("p", { class: "row end" }, make),
-  );
 }
 
 /** Shows a batch and who redeemed its codes. Returns false for an address of another page. */
@@ -67,14 +67,10 @@ export async function showBatch(
   fill(root, pageHead(t("vouchers"), null), place);
   const load = () =>
     loadInto(place, signal, async () => {
-      const batch = await get<WholeVoucherBatch>(`/vouchers/${id}`, { limit: 1000 });
+      const batch = await get<WholeVoucherBatch>(`/vouchers/${id}`, { limit: SHOWN_MAX });
       if (!signal.aborted)
         fill(root, pageHead(batch.note, t("vouchers"), cancelButton(batch, load)), place);
-      return [
-        card(t("vouchers"), facts(batch)),
-        card(t("voucher.redeemed"), redemptions(batch)),
-        commandLine(commandText("voucher show", { voucher: id })),
-      ];
+      return [card(t("vouchers"), facts(batch)), redemptions(batch)];
     });
   await load();
   return true;
@@ -93,11 +89,12 @@ function facts(batch: WholeVoucherBatch): HTMLElement {
   ]);
 }
 
-function redemptions({ redemptions: rows }: WholeVoucherBatch): HTMLElement {
-  if (rows.length === 0) return el("p", { class: "empty" }, t("voucher.unredeemed"));
-  return table(
-    t("voucher.redeemed"),
-    [
+function redemptions({ id, redemptions: rows }: WholeVoucherBatch): HTMLElement {
+  return section({
+    title: t("voucher.redeemed"),
+    above: cutNote(rows),
+    rows,
+    columns: [
       { title: t("calls.time"), cell: ({ redeemed_at }) => dateTime(redeemed_at) },
       {
         title: t("money.owner"),
@@ -115,8 +112,14 @@ function redemptions({ redemptions: rows }: WholeVoucherBatch): HTMLElement {
           ),
       },
     ],
-    rows,
-  );
+    none: t("voucher.unredeemed"),
+    file: "redemptions",
+    command: commandText("voucher show", { voucher: id }),
+  });
+}
+
+function cutNote({ length }: readonly object[]): HTMLElement | false {
+  return length === SHOWN_MAX && notice("info", t("list.cut", { count: SHOWN_MAX }));
 }
 
 /** The codes come once, as a file: the gateway does not have them afterwards. */

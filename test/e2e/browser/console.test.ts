@@ -618,7 +618,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await card.getByText(/^[\d.]+\sm?s \/ [\d.,]+\sm?s$/).waitFor();
     const [upstreams] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("button", { name: "CSV" }).click(),
+      page.getByRole("button", { name: "CSV", exact: true }).click(),
     ]);
     t.match(readFileSync(await upstreams.path(), "utf8"), /uptime_percent.*\r\nanthropic,/);
     await page.getByRole("link", { name: "Last 24 hours" }).click();

@@ -25,9 +25,9 @@ import type {
 } from "../contract.ts";
 import { openDrift } from "../drift.ts";
 import { movementsOf } from "../movements.ts";
-import { csvButton, section, smallButton } from "../section.ts";
+import { section, smallButton, subsection } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
-import { figures, table } from "../table.ts";
+import { figures } from "../table.ts";
 import { booksTasks, taskList } from "../tasks.ts";
 import { t } from "../text.ts";
 
@@ -44,7 +44,8 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 /** Adds up all wallets when asked: it reads every row that is not added up yet. */
 function proof(signal: AbortSignal): HTMLElement {
   const last = el("div");
-  const place = el("div", { class: "stack" }, el("p", { class: "hint" }, t("books.proof.about")));
+  const about = el("p", { class: "hint" }, t("books.proof.about"));
+  const place = el("div", { class: "stack" }, about, commandLine(commandText("reconcile")));
   const run = el("button", { type: "button", class: "primary" }, t("books.proof"));
   const prove = async () => {
     if (run.getAttribute("aria-busy") === "true") return;
@@ -72,16 +73,11 @@ function proof(signal: AbortSignal): HTMLElement {
       () => {},
     );
   }
-  return card(
-    t("books.agree"),
-    last,
-    place,
-    el("div", { class: "row" }, run),
-    commandLine(commandText("reconcile")),
-  );
+  return card(t("books.agree"), last, el("div", { class: "row" }, run), place);
 }
 
 function proven({ drift, wallets, purses, rows, overdue }: Reconciled, again: () => void): Child[] {
+  const command = commandText("reconcile");
   return [
     drift
       ? notice("bad", t("books.drift", { count: rows.length }))
@@ -91,43 +87,45 @@ function proven({ drift, wallets, purses, rows, overdue }: Reconciled, again: ()
       { name: t("books.wallets"), value: number(wallets), href: `${BASE}/customers` },
       { name: t("books.purses"), value: number(purses) },
     ]),
-    rows.length > 0 && [
-      table(
-        t("books.agree"),
-        [
-          {
-            title: t("money.owner"),
-            cell: ({ account_id }) =>
-              el("a", { href: `${BASE}/customers/${account_id}` }, account_id),
-          },
-          { title: t("books.purse"), cell: ({ purse }) => purse ?? "" },
-          {
-            title: t("books.ledger"),
-            isNumber: true,
-            cell: ({ ledger_sum_vnd }) => exactVnd(ledger_sum_vnd),
-          },
-          {
-            title: t("customers.balance"),
-            isNumber: true,
-            cell: ({ balance_vnd }) => exactVnd(balance_vnd),
-          },
-          {
-            title: t("books.difference"),
-            isNumber: true,
-            cell: ({ drift_vnd }) => el("span", { class: "below" }, exactVnd(drift_vnd)),
-          },
-          {
-            title: t("actions"),
-            cell: (row) =>
-              smallButton(t("drift.open"), row.purse ?? row.account_id, () => {
-                void openDrift(row, again);
-              }),
-          },
-        ],
-        rows,
-      ),
-      csvButton("drift", rows),
-    ],
+    rows.length === 0
+      ? commandLine(command)
+      : subsection({
+          title: t("drift"),
+          rows,
+          columns: [
+            {
+              title: t("money.owner"),
+              cell: ({ account_id }) =>
+                el("a", { href: `${BASE}/customers/${account_id}` }, account_id),
+            },
+            { title: t("books.purse"), cell: ({ purse }) => purse ?? "" },
+            {
+              title: t("books.ledger"),
+              isNumber: true,
+              cell: ({ ledger_sum_vnd }) => exactVnd(ledger_sum_vnd),
+            },
+            {
+              title: t("customers.balance"),
+              isNumber: true,
+              cell: ({ balance_vnd }) => exactVnd(balance_vnd),
+            },
+            {
+              title: t("books.difference"),
+              isNumber: true,
+              cell: ({ drift_vnd }) => el("span", { class: "below" }, exactVnd(drift_vnd)),
+            },
+            {
+              title: t("actions"),
+              cell: (row) =>
+                smallButton(t("drift.open"), row.purse ?? row.account_id, () => {
+                  void openDrift(row, again);
+                }),
+            },
+          ],
+          none: "",
+          file: "drift",
+          command,
+        }),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { announce } from "../../../page-parts/browser/announce.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { notice } from "../../../page-parts/browser/form.ts";
@@ -12,9 +13,9 @@ import { commandLine, commandText } from "../command-line.ts";
 import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
 import { keepFresh } from "../live.ts";
-import { smallButton } from "../section.ts";
+import { smallButton, subsection } from "../section.ts";
 import { get, may, post } from "../session.ts";
-import { pairs, table } from "../table.ts";
+import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 
 const STATES = ["waiting", "failed", "sent"] as const;
@@ -145,13 +146,16 @@ function facts(message: Message): HTMLElement {
 
 /** Sends a trial to each channel to operators, and shows how it went. */
 function channels(): HTMLElement {
-  const place = el("div", { role: "status" });
+  const command = commandText("message test");
+  const place = el("div", { class: "stack" }, commandLine(command));
   const test = el("button", { type: "button" }, t("channel.test"));
   test.addEventListener("click", async () => {
     if (test.getAttribute("aria-busy") === "true") return;
     test.setAttribute("aria-busy", "true");
     try {
-      fill(place, outcome(await post<readonly Tried[]>("/messages/test", {})));
+      const tried = await post<readonly Tried[]>("/messages/test", {});
+      fill(place, outcome(tried, command));
+      announce(t("list.count", { count: tried.length }));
     } catch (error) {
       fill(place, notice("bad", failureText(error)));
     }
@@ -162,14 +166,14 @@ function channels(): HTMLElement {
     el("p", {}, t("channel.about")),
     el("div", { class: "row" }, test),
     place,
-    commandLine(commandText("message test")),
   );
 }
 
-function outcome(tried: readonly Tried[]): HTMLElement {
-  return table(
-    t("channel"),
-    [
+function outcome(tried: readonly Tried[], command: string): HTMLElement {
+  return subsection({
+    title: t("channel.tried"),
+    rows: tried,
+    columns: [
       { title: t("message.to"), cell: ({ channel }) => channel },
       {
         title: t("customers.state"),
@@ -177,8 +181,10 @@ function outcome(tried: readonly Tried[]): HTMLElement {
           sent ? badge("good", t("message.sent")) : badge("bad", failure ?? t("message.failed")),
       },
     ],
-    tried,
-  );
+    none: "",
+    file: "channels",
+    command,
+  });
 }
 
 function recipient({ to, account }: Message): Child {

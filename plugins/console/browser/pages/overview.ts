@@ -7,9 +7,9 @@ import { commandLine, commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow, TimeRow, Traffic } from "../contract.ts";
 import { redraw, showFresh } from "../live.ts";
 import { movementsOf } from "../movements.ts";
-import { csvButton } from "../section.ts";
+import { section } from "../section.ts";
 import { get, hasCommand } from "../session.ts";
-import { figures, table } from "../table.ts";
+import { figures } from "../table.ts";
 import { readTasks, taskList } from "../tasks.ts";
 import { t } from "../text.ts";
 import { lastSteps, periodOf, timeBars } from "../time-bars.ts";
@@ -66,45 +66,41 @@ async function read(): Promise<HTMLElement[]> {
         },
       ]),
     ),
-    card(
-      t("overview.days"),
-      table(
-        t("overview.days"),
-        [
-          { title: t("report.day"), cell: dayLink },
-          {
-            title: t("report.revenue"),
-            isNumber: true,
-            cell: (row) => sumLink("/report?by=model", row, vnd(row.revenue_vnd)),
-          },
-          {
-            title: t("report.cost"),
-            isNumber: true,
-            cell: (row) => sumLink("/report?by=provider", row, vndOr(row.cost_vnd)),
-          },
-          {
-            title: t("report.margin"),
-            isNumber: true,
-            cell: (row) => sumLink("/report?by=account", row, vndOr(row.margin_vnd)),
-          },
-          {
-            title: t("report.calls"),
-            isNumber: true,
-            cell: (row) => sumLink("/calls?status=", row, number(row.calls)),
-          },
-          {
-            title: t("report.failed"),
-            isNumber: true,
-            cell: (row) => sumLink("/calls?status=failed", row, number(row.failed_calls)),
-          },
-        ],
-        [...days.rows].reverse(),
-      ),
-      commandLine(
-        commandText("report", { by: "day", from: dayBefore(DAYS - 1), to: today }),
-        csvButton("days", days.rows),
-      ),
-    ),
+    section({
+      title: t("overview.days"),
+      rows: [...days.rows].reverse(),
+      columns: [
+        { title: t("report.day"), cell: dayLink },
+        {
+          title: t("report.revenue"),
+          isNumber: true,
+          cell: (row) => sumLink("/report?by=model", row, vnd(row.revenue_vnd)),
+        },
+        {
+          title: t("report.cost"),
+          isNumber: true,
+          cell: (row) => sumLink("/report?by=provider", row, vndOr(row.cost_vnd)),
+        },
+        {
+          title: t("report.margin"),
+          isNumber: true,
+          cell: (row) => sumLink("/report?by=account", row, vndOr(row.margin_vnd)),
+        },
+        {
+          title: t("report.calls"),
+          isNumber: true,
+          cell: (row) => sumLink("/calls?status=", row, number(row.calls)),
+        },
+        {
+          title: t("report.failed"),
+          isNumber: true,
+          cell: (row) => sumLink("/calls?status=failed", row, number(row.failed_calls)),
+        },
+      ],
+      none: t("report.none"),
+      file: "days",
+      command: commandText("report", { by: "day", from: dayBefore(DAYS - 1), to: today }),
+    }),
   ];
 }
 

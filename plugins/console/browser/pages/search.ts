@@ -29,11 +29,13 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     // The address, and so the history, never has a whole key.
     const text = withoutSecret(query.input.value.trim());
     query.input.value = text;
-    history.replaceState(
-      null,
-      "",
-      text === "" ? `${BASE}/search` : `?${new URLSearchParams({ q: text })}`,
-    );
+    // A filter stays on a reload, but not for other words.
+    if (text !== new URLSearchParams(location.search).get("q"))
+      history.replaceState(
+        null,
+        "",
+        text === "" ? `${BASE}/search` : `?${new URLSearchParams({ q: text })}`,
+      );
     if (text === "") return fill(results);
     await loadInto(results, signal, async () => found(text, find));
   };

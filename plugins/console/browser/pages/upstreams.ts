@@ -9,8 +9,9 @@ import { commandLine, commandText } from "../command-line.ts";
 import type { Upstream } from "../contract.ts";
 import { downloadCsv } from "../download.ts";
 import { redraw, showFresh } from "../live.ts";
+import { subsection } from "../section.ts";
 import { get, hasCommand, may, post } from "../session.ts";
-import { type Column, table } from "../table.ts";
+import type { Column } from "../table.ts";
 import { t } from "../text.ts";
 import { periodOf } from "../time-bars.ts";
 import {
@@ -141,11 +142,20 @@ function one(
       !isOff &&
       notice("info", t("upstreams.models.off", { models: switched_off.join(", ") })),
     figures && upstreamFigures(name, figures),
-    keys.length > 0 && table(t("upstreams.keys", { name }), keyColumns(name, done), keys),
+    keys.length > 0 &&
+      subsection({
+        title: t("upstreams.keys", { name }),
+        rows: keys,
+        columns: keyColumns(name, done),
+        none: "",
+        file: `keys-${name}`,
+        command: commandText("upstreams"),
+      }),
     failing.length > 0 &&
-      table(
-        t("upstreams.models", { name }),
-        [
+      subsection({
+        title: t("upstreams.models", { name }),
+        rows: failing,
+        columns: [
           { title: t("calls.model"), cell: ({ model }) => model ?? t("all") },
           {
             title: t("customers.state"),
@@ -155,9 +165,11 @@ function one(
             title: t("upstreams.last"),
             cell: ({ last_failure }) => last_failure && failureText(last_failure),
           },
-        ] satisfies Column<Upstream["breakers"][number]>[],
-        failing,
-      ),
+        ],
+        none: "",
+        file: `failing-${name}`,
+        command: commandText("upstreams"),
+      }),
     upstreamRoutes(upstream),
     hasCommand("upstream off") &&
       may("operations") &&
