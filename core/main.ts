@@ -35,7 +35,15 @@ Runs the gateway in the foreground. SIGTERM stops it after calls in flight; SIGH
  * If `listen.workers` is above 1, this process only starts and supervises the workers.
  */
 async function main(): Promise<void> {
-  const options = readOptions();
+  const { values: options } = parseArguments(HELP, {
+    options: {
+      config: { type: "string", short: "c" },
+      check: { type: "boolean" },
+      reach: { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+      version: { type: "boolean" },
+    },
+  });
   if (options.version) return console.log(packageVersion());
   const file = options.config ?? join(packageRoot, "config", "gateway.yaml");
   const loaded = await loadConfig(file, process.env);
@@ -111,18 +119,6 @@ function endableStart(): () => void {
   };
   process.on("SIGTERM", end).on("SIGINT", end);
   return () => process.off("SIGTERM", end).off("SIGINT", end);
-}
-
-function readOptions() {
-  return parseArguments(HELP, {
-    options: {
-      config: { type: "string", short: "c" },
-      check: { type: "boolean" },
-      reach: { type: "boolean" },
-      help: { type: "boolean", short: "h" },
-      version: { type: "boolean" },
-    },
-  }).values;
 }
 
 function fail(message: string): never {

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { HttpResponse } from "../listener/index.ts";
 import type { Clock } from "../process/clock.ts";
-import { type Refusal, refuse } from "../wire/refusal.ts";
+import { isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 
 export function bodyTooLarge(bytesMax: number): Refusal {
   const megabytes = bytesMax / 1_048_576;
@@ -226,7 +226,10 @@ interface BudgetLimits {
   readonly callsMax: number;
 }
 
+/** What the bodies of one key take: those that hold money, or those that hold none. */
 interface Use {
+  readonly name: string;
+  readonly isFree: boolean;
   bytes: number;
   bodies: number;
 }
@@ -259,55 +262,50 @@ export class BodyBudget {
     return new Share(this, sender);
   }
 
-  private hasRoom(use: Use, bytesOfKey: number, isFree: boolean): Refusal | undefined {
+  private hasRoom(use: Use, bytesOfKey: number): Refusal | undefined {
     const { bodyBytesMax, receivingBytesMax } = this.limits;
     // A key may have its share, and always one whole body.
-    const share = isFree ? 0 : receivingBytesMax / SHARE_OF_KEY;
+    const share = use.isFree ? 0 : receivingBytesMax / SHARE_OF_KEY;
     if (use.bytes + bytesOfKey > Math.max(bodyBytesMax, share)) return TOO_MUCH_OF_KEY;
     const freeMax = Math.max(bodyBytesMax, receivingBytesMax / SHARE_OF_FREE);
-    return isFree && this.freeBytes + bytesOfKey > freeMax ? FULL : undefined;
+    return use.isFree && this.freeBytes + bytesOfKey > freeMax ? FULL : undefined;
+  }
+
+  private count(use: Use, bytes: number): void {
+    use.bytes += bytes;
+    if (use.isFree) this.freeBytes += bytes;
   }
 
   /** @internal Counts bytes for all, and for a key those that it has not announced. */
-  take(
-    bytes: number,
-    key: string | undefined,
-    bytesOfKey: number,
-    isFree: boolean,
-  ): Refusal | undefined {
+  take(bytes: number, use: Use | undefined, bytesOfKey: number): Refusal | undefined {
     if (this.bytes + bytes > this.limits.receivingBytesMax) return FULL;
-    const use = key === undefined ? undefined : this.byKey.get(key);
-    const refusal = use && this.hasRoom(use, bytesOfKey, isFree);
+    const refusal = use && this.hasRoom(use, bytesOfKey);
     if (refusal) return refusal;
     this.bytes += bytes;
-    if (use) use.bytes += bytesOfKey;
-    if (isFree) this.freeBytes += bytesOfKey;
+    if (use) this.count(use, bytesOfKey);
     return undefined;
   }
 
   /** @internal */
-  join(bytes: number, key: string, isFree: boolean): Refusal | undefined {
-    const use = this.byKey.get(key) ?? { bytes: 0, bodies: 0 };
+  join(bytes: number, key: string, isFree: boolean): Use | Refusal {
+    const name = isFree ? `free ${key}` : key;
+    const use = this.byKey.get(name) ?? { name, isFree, bytes: 0, bodies: 0 };
     const bodiesMax = Math.max(1, this.limits.callsMax / SHARE_OF_KEY);
-    if (use.bodies >= bodiesMax) return TOO_MUCH_OF_KEY;
-    const refusal = this.hasRoom(use, bytes, isFree);
+    const refusal = use.bodies >= bodiesMax ? TOO_MUCH_OF_KEY : this.hasRoom(use, bytes);
     if (refusal) return refusal;
-    use.bytes += bytes;
+    this.count(use, bytes);
     use.bodies++;
-    if (isFree) this.freeBytes += bytes;
-    this.byKey.set(key, use);
-    return undefined;
+    this.byKey.set(name, use);
+    return use;
   }
 
   /** @internal */
-  leave(bytes: number, key: string | undefined, bytesOfKey: number, isFree: boolean): void {
+  leave(bytes: number, use: Use | undefined, bytesOfKey: number): void {
     this.bytes -= bytes;
-    const use = key === undefined ? undefined : this.byKey.get(key);
-    if (!use || key === undefined) return;
-    if (isFree) this.freeBytes -= bytesOfKey;
-    use.bytes -= bytesOfKey;
+    if (!use) return;
+    this.count(use, -bytesOfKey);
     use.bodies--;
-    if (use.bodies === 0) this.byKey.delete(key);
+    if (use.bodies === 0) this.byKey.delete(use.name);
   }
 }
 
@@ -316,9 +314,9 @@ export class Share {
   private bytesRead = 0;
   private bytes = 0;
   private counted = 0;
-  private key: string | undefined = undefined;
+  /** That of its key, once that is known. */
+  private use: Use | undefined = undefined;
   private countedOfKey = 0;
-  private isFree = false;
   private released = false;
 
   constructor(
@@ -349,10 +347,10 @@ export class Share {
     const counted = Math.max(0, this.bytes - FREE_BYTES) - this.counted;
     if (counted <= 0 || this.released) return undefined;
     const unannounced = Math.max(0, this.counted + counted - this.countedOfKey);
-    const refusal = this.budget.take(counted, this.key, unannounced, this.isFree);
+    const refusal = this.budget.take(counted, this.use, unannounced);
     if (refusal) return refusal;
     this.counted += counted;
-    if (this.key !== undefined) this.countedOfKey += unannounced;
+    if (this.use) this.countedOfKey += unannounced;
     return undefined;
   }
 
@@ -364,11 +362,9 @@ export class Share {
   ofKey(key: string, bytesAnnounced = 0, isFree = false): Refusal | undefined {
     if (this.released) return undefined;
     const bytes = Math.max(this.counted, bytesAnnounced - FREE_BYTES);
-    const name = isFree ? `free ${key}` : key;
-    const refusal = this.budget.join(bytes, name, isFree);
-    if (refusal) return refusal;
-    this.key = name;
-    this.isFree = isFree;
+    const use = this.budget.join(bytes, key, isFree);
+    if (isRefusal(use)) return use;
+    this.use = use;
     this.countedOfKey = bytes;
     return undefined;
   }
@@ -377,7 +373,7 @@ export class Share {
   release(): void {
     if (this.released) return;
     this.released = true;
-    this.budget.leave(this.counted, this.key, this.countedOfKey, this.isFree);
+    this.budget.leave(this.counted, this.use, this.countedOfKey);
   }
 }
 

@@ -1,7 +1,17 @@
+import type * as v from "valibot";
+import {
+  described,
+  mapping,
+  matching,
+  refusingLists,
+  setting,
+  text,
+  whole,
+} from "../process/options.ts";
 import type { MicroVnd } from "./amount.ts";
-import type { AllowedFeatures } from "./features.ts";
+import { type AllowedFeatures, features } from "./features.ts";
 import type { PriceFactors, PriceUnit } from "./price-factors.ts";
-import type { Profile } from "./profile.ts";
+import { profile } from "./profile.ts";
 
 /** The kind of calls that a model serves. A chat model has one standard, `messages` or `chat`, and serves both. */
 export type Standard = (typeof STANDARDS)[number];
@@ -28,39 +38,33 @@ export interface NextPrice {
 }
 
 /** One way to serve a model. */
-export interface Route {
-  readonly upstream: string;
-  /** The model's name at that upstream. */
-  readonly model: string;
-  /** Share among the routes of the same priority; 1 or more. */
-  readonly weight: number;
-  /** The order of attempts: lower numbers are tried first, higher ones if those fail. */
-  readonly priority: number;
-  /** Overrides that of its upstream. */
-  readonly first_byte_seconds?: number | undefined;
-  /** Overrides that of its upstream. */
-  readonly reply_seconds?: number | undefined;
-  /** The keys in which this route differs from the profile of its upstream. */
-  readonly profile: Profile;
-  /** The features that this route allows, beside those of its upstream and its model. */
+export const route = mapping({
+  upstream: described(text("the name of an upstream"), "Name of an upstream of the config file."),
+  model: described(
+    matching(/^[\x21-\x7e]{1,200}$/, "the model's name at the upstream"),
+    "The model's name at the upstream.",
+  ),
+  weight: setting(whole(1, 1000), "Share among routes of the same priority.", 1),
+  priority: setting(whole(0, 1000), "Lower priorities are tried first.", 0),
+  first_byte_seconds: setting(whole(1, 86_400), "Overrides first_byte_seconds of the upstream."),
+  reply_seconds: setting(whole(1, 86_400), "Overrides reply_seconds of the upstream."),
+  profile: setting(refusingLists(profile), "Overrides keys of the upstream's profile.", {}),
+  features: setting(features, "Features that this route sells, with their prices.", {}),
+});
+
+export interface Route extends Readonly<Omit<v.InferOutput<typeof route>, "features">> {
   readonly features: AllowedFeatures;
 }
 
 interface MediaTerms {
   /** The largest image that costs the price without a factor, in pixels. */
   readonly pixelsMax: number;
-  /** Factors on the price of larger images, in ascending order. Images larger than the last are not sold. */
-  readonly sizeFactors: readonly SizeFactor[];
+  /** Factors on the price of larger images, by their most pixels, in ascending order. Still larger ones are not sold. */
+  readonly sizeFactors: readonly { readonly pixels_max: number; readonly factor: number }[];
   /** The longest text of a speech call. */
   readonly charactersMax: number;
   /** Factors on the price by option and value: `{ quality: { medium: 1, high: 4 } }`. */
   readonly optionFactors: Readonly<Record<string, Readonly<Record<string, number>>>>;
-}
-
-/** A factor on the price of images of at most this many pixels. */
-interface SizeFactor {
-  readonly pixels_max: number;
-  readonly factor: number;
 }
 
 /** The largest image of most providers, and the longest text that they speak. */

@@ -58,14 +58,18 @@ export function productOf(one: number, other: number): number {
   return times(millionths(one), other) / ONE;
 }
 
-export const NO_FACTORS: PriceFactors = Object.freeze({
-  input: ONE,
-  cached_input: ONE,
-  cache_write: ONE,
-  output: ONE,
-  per_call: ONE,
-  per_image: ONE,
-});
+function ofEachKind(value: number): Readonly<Record<PriceKind, number>> {
+  return Object.freeze({
+    input: value,
+    cached_input: value,
+    cache_write: value,
+    output: value,
+    per_call: value,
+    per_image: value,
+  });
+}
+
+export const NO_FACTORS: PriceFactors = ofEachKind(ONE);
 
 /** Returns the factors of all kinds. */
 export function factorsOf(stated: StatedFactors | null): PriceFactors {
@@ -95,14 +99,7 @@ export interface CountedUsage {
   readonly images: number;
 }
 
-const NOTHING: Counts = Object.freeze({
-  input: 0,
-  cached_input: 0,
-  cache_write: 0,
-  output: 0,
-  per_call: 0,
-  per_image: 0,
-});
+const NOTHING: Counts = ofEachKind(0);
 const ONE_CALL: Counts = Object.freeze({ ...NOTHING, per_call: 1 });
 
 /**

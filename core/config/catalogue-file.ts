@@ -7,19 +7,18 @@ import {
   type Model,
   type NextPrice,
   type Price,
-  type Route,
+  route,
   STANDARDS,
 } from "../catalogue/catalogue.ts";
 import { features } from "../catalogue/features.ts";
 import { factorsOf, priceFactor } from "../catalogue/price-factors.ts";
-import { profile } from "../catalogue/profile.ts";
 import {
   described,
   mapping,
   matching,
   named,
   oneOf,
-  refusingLists,
+  passing,
   setting,
   some,
   text,
@@ -33,20 +32,6 @@ export const PRICE_VND_MAX = 10_000_000;
 const price = whole(1, PRICE_VND_MAX, "a whole number of đ within price_range");
 const pixels = whole(1, 1_000_000_000, "a whole number of pixels");
 const tokens = whole(1, 100_000_000, "a whole number of tokens");
-
-const route = mapping({
-  upstream: described(text("the name of an upstream"), "Name of an upstream of the config file."),
-  model: described(
-    matching(/^[\x21-\x7e]{1,200}$/, "the model's name at the upstream"),
-    "The model's name at the upstream.",
-  ),
-  weight: setting(whole(1, 1000), "Share among routes of the same priority.", 1),
-  priority: setting(whole(0, 1000), "Lower priorities are tried first.", 0),
-  first_byte_seconds: setting(whole(1, 86_400), "Overrides first_byte_seconds of the upstream."),
-  reply_seconds: setting(whole(1, 86_400), "Overrides reply_seconds of the upstream."),
-  profile: setting(refusingLists(profile), "Overrides keys of the upstream's profile.", {}),
-  features: setting(features, "Features that this route sells, with their prices.", {}),
-});
 
 const sizeFactors = v.pipe(
   some(
@@ -79,10 +64,7 @@ const INSTANT = "a day or time in Vietnam such as 2026-12-01 or 2026-12-01T09:00
 
 const nextPrice = mapping({
   from: described(
-    v.pipe(
-      v.string(INSTANT),
-      v.check((given) => instantOf(given) !== undefined, INSTANT),
-    ),
+    passing((given) => instantOf(given) !== undefined, INSTANT),
     "Day or time in Vietnam from which it applies: 2026-12-01, or 2026-12-01T09:00.",
   ),
   vnd: described(price, "đ, in the unit of the price of today."),
@@ -183,7 +165,7 @@ export function toModel(entry: CatalogueEntry, catalogueVersion: string): Model 
     maxOutputTokens: entry.max_output_tokens,
     labels: new Set(entry.labels),
     standard: entry.standard,
-    routes: Object.freeze(entry.routes.map((given): Route => Object.freeze(given))),
+    routes: Object.freeze(entry.routes.map((given) => Object.freeze(given))),
     features: Object.freeze(entry.features),
     media: Object.freeze({
       pixelsMax: entry.image_pixels_max,

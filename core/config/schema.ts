@@ -6,6 +6,7 @@ import {
   mapping,
   matching,
   oneOf,
+  passing,
   refusingLists,
   setting,
   some,
@@ -55,10 +56,7 @@ export const listen = v.optional(
       "auto",
     ),
     trusted_proxies: setting(
-      v.array(
-        v.pipe(v.string(PROXY), v.check(isAddressRange, PROXY)),
-        "a list of addresses and ranges",
-      ),
+      v.array(passing(isAddressRange, PROXY), "a list of addresses and ranges"),
       "Proxies that may state the address of a client, in x-forwarded-for: addresses, ranges such as 203.0.113.0/24, " +
         "loopback, private.",
       [...NEARBY],
@@ -224,7 +222,7 @@ const headers = v.optional(
       "x-svc-",
     ),
     cors_origins: setting(
-      v.array(v.pipe(v.string(ORIGIN), v.check(isOrigin, ORIGIN)), 'a list of origins, or ["*"]'),
+      v.array(passing(isOrigin, ORIGIN), 'a list of origins, or ["*"]'),
       "Origins of web pages whose scripts may call with an API key, such as https://app.example.com, or * for all. " +
         "Everyone who opens such a page can read a key that its scripts have. Default: none.",
       [],
@@ -250,10 +248,7 @@ const images = v.optional(
       false,
     ),
     name_servers: setting(
-      v.array(
-        v.pipe(v.string(NAME_SERVER), v.check(isNameServer, NAME_SERVER)),
-        "a list of name servers",
-      ),
+      v.array(passing(isNameServer, NAME_SERVER), "a list of name servers"),
       "Name servers that resolve the names in customers' addresses of images. Default: those of the machine.",
       [],
     ),

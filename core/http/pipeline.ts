@@ -43,11 +43,11 @@ export class Pipeline {
 
   /**
    * Runs the `close` of every plugin that the call reached, even if one fails, then rejects with the first failure.
-   * Returns undefined if all of them were synchronous.
+   * Returns undefined if all of them were synchronous. `before`: the failure of one before the index `from`.
    */
-  close(call: HttpCall): void | Promise<void> {
-    let failure: unknown;
-    for (let at = 0; at < call.entered; at++) {
+  close(call: HttpCall, from = 0, before?: unknown): void | Promise<void> {
+    let failure = before;
+    for (let at = from; at < call.entered; at++) {
       try {
         const pending = this.plugins[at]?.close?.(call);
         if (pending) return this.closeRest(call, at + 1, pending, failure);
@@ -84,15 +84,7 @@ export class Pipeline {
     } catch (error) {
       failure ??= error;
     }
-    for (let at = from; at < call.entered; at++) {
-      try {
-        const next = this.plugins[at]?.close?.(call);
-        if (next) await next;
-      } catch (error) {
-        failure ??= error;
-      }
-    }
-    if (failure !== undefined) throw failure;
+    return this.close(call, from, failure);
   }
 
   private async runRest(

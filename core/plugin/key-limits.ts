@@ -3,7 +3,7 @@ import { formatVnd } from "../catalogue/amount.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { matchesModel } from "../catalogue/model-pattern.ts";
 import { isAddressRange } from "../process/client-address.ts";
-import { matching, v, whole } from "../process/options.ts";
+import { matching, passing, v, whole } from "../process/options.ts";
 import { endOfDay } from "../process/vietnam-day.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Services } from "./services.ts";
@@ -60,9 +60,7 @@ export const keyLimits = {
     ),
     ends_at: limit(end),
     models: limit(list(matching(/^[\x21-\x7e]{1,100}$/, MODELS), MODELS)),
-    addresses: limit(
-      list(v.pipe(v.string(ADDRESSES), v.check(isAddressRange, ADDRESSES)), ADDRESSES),
-    ),
+    addresses: limit(list(passing(isAddressRange, ADDRESSES), ADDRESSES)),
     day_vnd: limit(budget),
     month_vnd: limit(budget),
     total_vnd: limit(budget),

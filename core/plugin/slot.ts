@@ -207,17 +207,15 @@ interface SecretMail {
   readonly texts: MessageTexts;
 }
 
-export function noCustomers(): Customers {
-  return {
-    publicUrl: undefined,
-    signUp: "closed",
-    agreements: {},
-    setPassword: async () => false,
-    recipient: async () => undefined,
-    unproven: async () => switchedOff("accounts"),
-    invite: async () => {},
-  };
-}
+export const noCustomers: Customers = {
+  publicUrl: undefined,
+  signUp: "closed",
+  agreements: {},
+  setPassword: async () => false,
+  recipient: async () => undefined,
+  unproven: async () => switchedOff("accounts"),
+  invite: async () => {},
+};
 
 export const noMessages: Messages = {
   sendsMail: false,
@@ -236,13 +234,11 @@ interface Operators {
   setDemo(email: string, password: string): Promise<boolean>;
 }
 
-export function noOperators(): Operators {
-  return {
-    ofToken: async () => undefined,
-    approval: async () => undefined,
-    setDemo: async () => false,
-  };
-}
+export const noOperators: Operators = {
+  ofToken: async () => undefined,
+  approval: async () => undefined,
+  setDemo: async () => false,
+};
 
 /** Returns the operator that the request comes from, or a refusal. */
 type OperatorGuard = (request: PlainRequest) => Promise<Operator | Refusal>;

@@ -15,6 +15,11 @@ export function matching(form: RegExp, expected: string) {
   return v.pipe(v.string(expected), v.regex(form, expected));
 }
 
+/** Text that a function takes. */
+export function passing(isRight: (text: string) => boolean, expected: string) {
+  return v.pipe(v.string(expected), v.check(isRight, expected));
+}
+
 /** A whole number from `min` to `max`, both included. */
 export function whole(min: number, max: number, expected = `a whole number from ${min} to ${max}`) {
   return v.pipe(

@@ -43,7 +43,7 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
   const startedMs = performance.now();
   const running = new Map<number, Member>();
   const failures = new Map<number, number>();
-  let restarts: NodeJS.Timeout[] = [];
+  const restarts: NodeJS.Timeout[] = [];
   let stopping = false;
   let exitCode = 0;
 
@@ -104,8 +104,7 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       if (code !== null && code !== 0 && performance.now() - startedMs < START_MS) {
         log.error({ worker, code }, "a worker cannot start; stopping");
         exitCode = 1;
-        stop("SIGTERM");
-        return finishWhenEmpty();
+        return stop();
       }
       const failed = aliveMs > SOUND_MS ? 1 : (failures.get(worker) ?? 0) + 1;
       failures.set(worker, failed);
@@ -114,11 +113,11 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       restarts.push(setTimeout(() => start(worker), delayMs));
     }
 
-    function stop(signal: NodeJS.Signals): void {
+    function stop(): void {
       stopping = true;
       for (const restart of restarts) clearTimeout(restart);
-      restarts = [];
-      for (const { child } of running.values()) child.kill(signal);
+      for (const { child } of running.values()) child.kill("SIGTERM");
+      finishWhenEmpty();
     }
 
     function finishWhenEmpty(): void {
@@ -127,12 +126,8 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       resolve(exitCode);
     }
 
-    const onStop = () => {
-      stop("SIGTERM");
-      finishWhenEmpty();
-    };
-    process.on("SIGTERM", onStop);
-    process.on("SIGINT", onStop);
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
     process.on("SIGHUP", () => {
       for (const { child } of running.values()) child.kill("SIGHUP");
     });

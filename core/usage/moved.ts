@@ -10,9 +10,7 @@ const ROWS_MAX = 50_000;
 /** A look that comes later misses refusals. A client that is refused tries again. */
 const REFUSED_MS = 300_000;
 
-interface Row extends Omit<Moved, "through"> {
-  readonly through: string;
-}
+type Row = Omit<Moved, "through"> & { readonly through: string };
 
 export async function movedAfter(
   database: Database,

@@ -146,7 +146,7 @@ export function deskOf(parts: Partial<Record<keyof Services, unknown>> = {}): De
     log,
     wallets: { current: wallets },
     wires,
-    customers: { current: noCustomers() },
+    customers: { current: noCustomers },
     ...parts,
   };
   return Object.assign(desk, { services: services as unknown as Services });
