@@ -226,7 +226,7 @@ interface BudgetLimits {
   readonly callsMax: number;
 }
 
-/** What the bodies of one key take: those that hold money, or those that hold none. */
+/** The use of one key by its bodies: by those that hold money, or by those that hold none. */
 interface Use {
   readonly name: string;
   readonly isFree: boolean;
