@@ -13,7 +13,6 @@ import {
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { syncFolder } from "../process/disk.ts";
-import { codeOf } from "../process/thrown.ts";
 import { ended, type PostgresBuild, runProgram, type SystemUser } from "./postgres-build.ts";
 
 const QUIT_MS = 10_000;
@@ -106,7 +105,7 @@ function syncIfReadable(folder: string): void {
     syncFolder(folder);
   } catch (error) {
     // A folder above that this user may pass, but not read.
-    if (codeOf(error) !== "EACCES") throw error;
+    if (!(error instanceof Error && "syscall" in error && error.syscall === "open")) throw error;
   }
 }
 

@@ -27,7 +27,6 @@ type Asked = { readonly [K in keyof Period]?: string | undefined };
 
 const BY = ["day", "model", "provider", "account", "key"] as const satisfies readonly By[];
 const DAY = "a day, such as 2026-11-30";
-const LIMIT = "a whole number from 1 to 10000";
 const day = v.optional(
   v.pipe(
     matching(/^2\d{3}-\d\d-\d\d$/, DAY),
@@ -36,23 +35,27 @@ const day = v.optional(
   ),
 );
 
+/** The most rows of a reply, from 1 to `max`. */
+function limit(max: number, standard: string) {
+  const expected = `a whole number from 1 to ${max}`;
+  const digits = matching(new RegExp(`^\\d{1,${String(max).length}}$`), expected);
+  const checked = v.pipe(
+    digits,
+    v.transform(Number),
+    v.minValue(1, expected),
+    v.maxValue(max, expected),
+  );
+  return v.optional(checked, standard);
+}
+
 const asked = mapping({
   by: v.optional(oneOf(BY)),
   from: day,
   to: day,
-  limit: v.optional(
-    v.pipe(
-      matching(/^\d{1,5}$/, LIMIT),
-      v.transform(Number),
-      v.minValue(1, LIMIT),
-      v.maxValue(10_000, LIMIT),
-    ),
-    "1000",
-  ),
+  limit: limit(10_000, "1000"),
 });
 
 const ENTRY = "the `entry` of the last movement of the previous page";
-const PAGE = "a whole number from 1 to 1000";
 
 /**
  * Routes of the report: sums of a period by one dimension, largest charge first, or without `by` all of it with the money that
@@ -69,15 +72,7 @@ export function reportRoutes({ usage, accounts, clock }: Services): OperatorRout
         v.transform((digits) => BigInt(digits)),
       ),
     ),
-    limit: v.optional(
-      v.pipe(
-        matching(/^\d{1,4}$/, PAGE),
-        v.transform(Number),
-        v.minValue(1, PAGE),
-        v.maxValue(1000, PAGE),
-      ),
-      "100",
-    ),
+    limit: limit(1_000, "100"),
   });
 
   async function named(rows: Report["rows"]): Promise<object[]> {

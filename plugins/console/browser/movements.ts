@@ -8,8 +8,14 @@ import { get } from "./session.ts";
 import { t } from "./text.ts";
 
 const KINDS = [
-  ...(["transfer", "credit", "bonus", "voucher", "taken_back", "refund", "adjustment"] as const),
-];
+  "transfer",
+  "credit",
+  "bonus",
+  "voucher",
+  "taken_back",
+  "refund",
+  "adjustment",
+] as const;
 
 /** Returns the address of the movements of one kind, from one day to another. */
 export function movementsOf(kind: (typeof KINDS)[number], from: string, to: string): string {
