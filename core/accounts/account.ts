@@ -22,8 +22,8 @@ export interface AccountSearch {
   /** The id of the last account of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
-  /** Only accounts whose wallet has money in the ledger. */
-  readonly hasBalance?: boolean;
+  /** Only accounts whose wallet has money in the ledger, or with a budget that a call was charged to. */
+  readonly having?: "balance" | "budgets" | undefined;
 }
 
 export interface NewKey {

@@ -27,6 +27,11 @@ const SEALED_KEY = `
   select id as "keyId", account_id as "accountId", sealed, sealed_by as "sealedBy" from api_keys`;
 const SEALED_KEYS_AT_ONCE = 200;
 
+const HAVING = {
+  balance: "and exists (select from wallets where account_id = account.id and balance > 0)",
+  budgets: "and exists (select from purses where account_id = account.id)",
+};
+
 const IS_PAUSED = "coalesce(limits ->> 'paused' = 'true', false)";
 
 type KeyRow = Omit<AccountKey, "limits"> & { readonly limits: string | null };
@@ -78,18 +83,18 @@ export class StoredAccounts {
   }
 
   /**
-   * Returns accounts, oldest first (ids sort by time), or only those with money: an index for an order by balance would cost each
-   * charge a second write. A query is the id of an account or a key, the beginning of a key that exists, an
+   * Returns accounts, oldest first (ids sort by time), or only those with money or budgets: an index for an order by balance would
+   * cost each charge a second write. A query is the id of an account or a key, the beginning of a key that exists, an
    * e-mail address, or part of one. Only the last reads all accounts.
    */
-  async search({ query, after, limit, hasBalance }: AccountSearch): Promise<Account[]> {
+  async search({ query, after, limit, having }: AccountSearch): Promise<Account[]> {
     const text = query?.toLowerCase() ?? "";
     const parameters = [after ?? null, limit] as const;
     const page = (condition: string, ...values: readonly string[]) =>
       this.database.query<Account>(
         `${ACCOUNT} account
         where ($1::uuid is null or id > $1) and ${condition}
-          ${hasBalance ? "and exists (select from wallets where account_id = id and balance > 0)" : ""}
+          ${having ? HAVING[having] : ""}
         order by id limit $2`,
         [...parameters, ...values],
       );

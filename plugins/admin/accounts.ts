@@ -46,7 +46,7 @@ export function accountRoutes(services: Services): OperatorRoute[] {
       async handle({ query }) {
         const asked = readQuery(accountPage, query);
         if (isRefusal(asked)) return asked;
-        const found = await accounts.search({ ...asked, hasBalance: asked.balance === "yes" });
+        const found = await accounts.search(asked);
         if (asked.balances !== "true") return done(found.map(accountBody));
         const wallets = await Promise.all(found.map(({ id }) => balances(id)));
         return done(

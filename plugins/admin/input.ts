@@ -64,8 +64,8 @@ export const accountPage = mapping({
   after: accountId,
   limit,
   balances: v.optional(v.picklist(["true", "false"])),
-  /** Only accounts with money. */
-  balance: v.optional(v.literal("yes", "yes")),
+  /** Only accounts with money, or with budgets in use. */
+  having: v.optional(oneOf(["balance", "budgets"])),
 });
 
 export const keySearch = mapping({

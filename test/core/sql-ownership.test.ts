@@ -18,8 +18,8 @@ const SQL =
 /** Tables that each room's statements may name. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Wallets too: one statement creates an account with its wallet, and a key is read with its
-  // wallet's credits.
-  "core/accounts/": ["accounts", "api_keys", "key_macs", "operator_actions", "wallets"],
+  // wallet's credits. Accounts are sought by their money and budgets.
+  "core/accounts/": ["accounts", "api_keys", "key_macs", "operator_actions", "wallets", "purses"],
   "core/money/": [
     ...["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
     ...["purses", "balances_owner"],

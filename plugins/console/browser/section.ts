@@ -1,5 +1,6 @@
 import { announce } from "../../page-parts/browser/announce.ts";
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
+import { notice } from "../../page-parts/browser/form.ts";
 import { setQuery } from "./address.ts";
 import { commandLine } from "./command-line.ts";
 import { downloadCsv } from "./download.ts";
@@ -13,6 +14,8 @@ interface Section<Row> {
   readonly title: string;
   readonly above?: Child;
   readonly rows: readonly Row[];
+  /** How many rows were asked for; with so many rows there can be more. */
+  readonly rowsMax?: number;
   readonly columns: readonly Column<Row>[];
   /** Shown if there are no rows. */
   readonly none: Child;
@@ -34,7 +37,7 @@ export function subsection<Row extends object>(of: Section<Row>): HTMLElement {
 }
 
 function contentOf<Row extends object>(of: Section<Row>): Child {
-  const { title, above, rows, columns, none, below, file, command } = of;
+  const { title, above, rows, rowsMax, columns, none, below, file, command } = of;
   const lines = rows.map((row) => ({ row, line: lineOf(columns, row) }));
   const id = `rows-${file}`;
   // A page that is read again stays as long as the reader has made it.
@@ -83,6 +86,7 @@ function contentOf<Row extends object>(of: Section<Row>): Child {
   return [
     rows.length > 0 && filter,
     above,
+    rows.length === rowsMax && notice("info", t("list.cut", { count: rowsMax })),
     rows.length > 0 ? place : empty,
     below,
     commandLine(command, csv),

@@ -1,5 +1,5 @@
 import { el, fill } from "../../page-parts/browser/dom.ts";
-import { choice, field, notice } from "../../page-parts/browser/form.ts";
+import { choice, field } from "../../page-parts/browser/form.ts";
 import { dateTime, dayLong, number, vnd } from "../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
 import { BASE } from "./base.ts";
@@ -32,8 +32,8 @@ export function voucherList(signal: AbortSignal): HTMLElement {
 function batchesPart(rows: readonly VoucherBatch[], again: () => Promise<void>): HTMLElement {
   return section({
     title: t("vouchers"),
-    above: cutNote(rows),
     rows,
+    rowsMax: SHOWN_MAX,
     columns: [
       {
         title: t("voucher.note"),
@@ -92,8 +92,8 @@ function facts(batch: WholeVoucherBatch): HTMLElement {
 function redemptions({ id, redemptions: rows }: WholeVoucherBatch): HTMLElement {
   return section({
     title: t("voucher.redeemed"),
-    above: cutNote(rows),
     rows,
+    rowsMax: SHOWN_MAX,
     columns: [
       { title: t("calls.time"), cell: ({ redeemed_at }) => dateTime(redeemed_at) },
       {
@@ -116,10 +116,6 @@ function redemptions({ id, redemptions: rows }: WholeVoucherBatch): HTMLElement 
     file: "redemptions",
     command: commandText("voucher show", { voucher: id }),
   });
-}
-
-function cutNote({ length }: readonly object[]): HTMLElement | false {
-  return length === SHOWN_MAX && notice("info", t("list.cut", { count: SHOWN_MAX }));
 }
 
 /** The codes come once, as a file: the gateway does not have them afterwards. */

@@ -34,7 +34,6 @@ const SUMS = /^(?:$|\/report|\/traffic|\/customers(?:$|\?)|\/models\?)/;
 const WITHOUT_ROWS: readonly (readonly [page: RegExp, name: RegExp, why: string])[] = [
   [/^\/upstreams/, /^(?:Priority|Weight|Share)$/, "is set in the config"],
   [/by=cause/, /^Count$/, "counts attempts and refusals, of which no record is kept"],
-  [/^\/books/, /^Budgets$/, "counts the counters behind budgets; each key shows its own"],
   [/^\/models\/history/, /^(?:From|To|%)$/, "is of a change, a row itself"],
   [/^\/servers/, /^(?:Days old|Now)$/, "is measured"],
   [/^\/customers\/ID/, /^(?:Amount|Balance after)$/, "is of a movement, a row itself"],

@@ -258,6 +258,18 @@ t.test("the tables of the console", async (t) => {
     );
   });
 
+  t.test("say when the books show only the first of many rows", async (t) => {
+    const answer = (path: string, rows: readonly object[]) =>
+      page.route(`**/admin/v1${path}`, (route) => route.fulfill({ json: rows }));
+    t.teardown(() => page.unrouteAll());
+    await answer("/quarantine?*", Array(99).fill(SELDOM["/quarantine?*"][0]));
+    await answer("/holds?*", Array(100).fill(SELDOM["/holds?*"][0]));
+    await open("/books");
+    const cut = page.getByText("Only 100 rows are shown here.");
+    t.equal(await part("The oldest money on hold").filter({ has: cut }).count(), 1);
+    t.equal(await cut.count(), 1);
+  });
+
   /** As the page has it now: `page.url()` comes to know a change later. */
   const address = () => page.evaluate(() => location.href);
 

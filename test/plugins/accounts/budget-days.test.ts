@@ -1,8 +1,10 @@
 import t from "tap";
+import { arrayOf } from "../../../core/process/json.ts";
 import { dayOf, endOfMonth } from "../../../core/process/vietnam-day.ts";
 import { admin, createCustomer } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { startTestSimulator } from "../../support/simulator.ts";
+import { until } from "../../support/until.ts";
 import { bootInProcess } from "./in-process.ts";
 
 const PATH = "/v1/chat/completions";
@@ -18,7 +20,7 @@ t.test(
     t.teardown(() => Promise.all([world.close(), simulator.stop()]));
     const passMonth = () =>
       world.pass(endOfMonth(dayOf(new Date(world.now()))).getTime() - world.now());
-    const { key, keyId } = await createCustomer(world, { creditVnd: 100_000 });
+    const { key, keyId, accountId } = await createCustomer(world, { creditVnd: 100_000 });
     const limits = { day_vnd: PRICE_VND, month_vnd: 2 * PRICE_VND };
     const shown = await admin(world, "POST", `/keys/${keyId}/limits`, limits);
     t.equal(shown.status, 200);
@@ -28,10 +30,15 @@ t.test(
       return response.status === 200 ? "200" : /of its budget of [^,]*/.exec(text)?.[0];
     };
     const ofDay = `of its budget of ${PRICE_VND} đ a day`;
+    const withBudgets = async () =>
+      (await admin(world, "GET", "/accounts?having=budgets")).body["list"];
+    t.strictSame(await withBudgets(), []);
     // The first of a month, at 01:00.
     passMonth();
     world.pass(HOUR_MS);
     t.strictSame([await call(), await call()], ["200", ofDay]);
+    await until("the call is in the ledger", async () => arrayOf(await withBudgets()).length > 0);
+    t.match(await withBudgets(), [{ id: accountId }]);
     world.pass(22 * HOUR_MS);
     t.equal(await call(), ofDay);
     world.pass(2 * HOUR_MS);

@@ -125,7 +125,7 @@ t.test("operators find calls of all customers", async (t) => {
       [rich, 1],
       [poor, 0],
     ] as const) {
-      const { body } = await admin(gateway, "GET", `/accounts?query=${accountId}&balance=yes`);
+      const { body } = await admin(gateway, "GET", `/accounts?query=${accountId}&having=balance`);
       t.equal((body["list"] as object[]).length, count);
     }
   });

@@ -250,7 +250,7 @@ t.test("npm run admin", async (t) => {
       t.equal(code, 0);
       t.match(
         stdout,
-        /^account create --email ADDRESS[\s\S]*^account list \[--balance yes\] \[--limit N\]/m,
+        /^account create --email ADDRESS[\s\S]*^account list \[--having balance\|budgets\] \[--limit N\]/m,
       );
       t.notMatch(stdout, /reconcile/);
     }

@@ -4,7 +4,11 @@ import { list } from "../pages.ts";
 /** A key pasted as the query is a secret: send only its shown prefix. */
 const SHOWN_OF_KEY = 10;
 
-const balance = { value: "yes", about: "yes: only those with money", example: "yes" };
+const having = {
+  value: "balance|budgets",
+  about: "only those with money, or with a budget in use",
+  example: "balance",
+};
 
 export const accountCommands: readonly Command[] = [
   {
@@ -17,20 +21,20 @@ export const accountCommands: readonly Command[] = [
   {
     words: "account list",
     required: [],
-    optional: ["balance", "limit"],
-    options: { balance },
+    optional: ["having", "limit"],
+    options: { having },
     about: "list accounts, oldest first; all, or up to --limit",
-    run: (client, { balance, limit }) => list(client, "/accounts", { balance }, limit, after),
+    run: (client, { having, limit }) => list(client, "/accounts", { having }, limit, after),
   },
   {
     words: "account find",
     required: ["query"],
-    optional: ["balance", "limit"],
-    options: { balance },
+    optional: ["having", "limit"],
+    options: { having },
     about: "find accounts by part of the email address, or by account id, key or key id",
-    run: (client, { query = "", balance, limit }) => {
+    run: (client, { query = "", having, limit }) => {
       const shown = query.startsWith("tg-") ? query.slice(0, SHOWN_OF_KEY) : query;
-      return list(client, "/accounts", { query: shown, balance }, limit, after);
+      return list(client, "/accounts", { query: shown, having }, limit, after);
     },
   },
   {

@@ -85,7 +85,7 @@ function proven({ drift, wallets, purses, rows, overdue }: Reconciled, again: ()
     overdue > 0 && notice("bad", t("books.overdue", { count: overdue })),
     figures([
       { name: t("books.wallets"), value: number(wallets), href: `${BASE}/customers` },
-      { name: t("books.purses"), value: number(purses) },
+      { name: t("books.purses"), value: number(purses), href: `${BASE}/customers?having=budgets` },
     ]),
     rows.length === 0
       ? commandLine(command)
@@ -143,19 +143,19 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
         t("money.owed"),
         figures([
           {
-            ...{
-              name: t("books.owed"),
-              value: vnd(money.owed_vnd),
-              title: exactVnd(money.owed_vnd),
-            },
-            href: `${BASE}/customers?balance=yes`,
+            name: t("books.owed"),
+            value: vnd(money.owed_vnd),
+            title: exactVnd(money.owed_vnd),
+            href: `${BASE}/customers?having=balance`,
           },
           {
-            ...{ name: t("money.transfers"), value: vnd(money.transfers_vnd) },
+            name: t("money.transfers"),
+            value: vnd(money.transfers_vnd),
             href: movementsOf("transfer", today, today),
           },
           {
-            ...{ name: t("money.credits"), value: vnd(money.credits_vnd) },
+            name: t("money.credits"),
+            value: vnd(money.credits_vnd),
             href: movementsOf("credit", today, today),
           },
         ]),
@@ -165,6 +165,7 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
     section({
       title: t("servers.quarantine"),
       rows: quarantine,
+      rowsMax: SHOWN_MAX,
       columns: [
         { title: t("servers.since"), cell: ({ since }) => dateTime(since) },
         { title: t("calls.id"), cell: ({ call_id }) => callLink(call_id) },
@@ -184,6 +185,7 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
     section({
       title: t("servers.holds"),
       rows: holds,
+      rowsMax: SHOWN_MAX,
       columns: [
         { title: t("servers.since"), cell: ({ since }) => ago(since) },
         {

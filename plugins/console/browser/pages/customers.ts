@@ -34,11 +34,12 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     filters: [
       { name: "query", label: t("customers.query"), type: "search" },
       {
-        name: "balance",
-        label: t("customers.balance"),
+        name: "having",
+        label: t("customers.having"),
         options: [
           ["", t("all")],
-          ["yes", t("customers.balance.yes")],
+          ["balance", t("customers.having.balance")],
+          ["budgets", t("customers.having.budgets")],
         ],
       },
     ],
@@ -63,8 +64,8 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
       },
       { title: t("customers.since"), cell: ({ created_at }) => date(created_at) },
     ],
-    async load({ query = "", balance }, limit, next) {
-      const asked = { query: withoutSecret(query), balance, limit, balances: "true", ...next };
+    async load({ query = "", having }, limit, next) {
+      const asked = { query: withoutSecret(query), having, limit, balances: "true", ...next };
       const [found, report] = await Promise.all([
         get<Listed[]>("/accounts", asked),
         hasCommand("report")
@@ -76,10 +77,10 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
       const last = rows.at(-1);
       return { rows, next: last && rows.length === limit ? { after: last.id } : undefined };
     },
-    command: ({ query = "", balance }) =>
+    command: ({ query = "", having }) =>
       query === ""
-        ? commandText("account list", { balance })
-        : commandText("account find", { query: withoutSecret(query), balance }),
+        ? commandText("account list", { having })
+        : commandText("account find", { query: withoutSecret(query), having }),
     file: "customers",
     none: t("search.none"),
   });

@@ -61,7 +61,7 @@ async function read(): Promise<HTMLElement[]> {
           name: t("money.owed"),
           value: vnd(money.owed_vnd),
           title: exactVnd(money.owed_vnd),
-          href: `${BASE}/customers?balance=yes`,
+          href: `${BASE}/customers?having=balance`,
           note: t("money.owed.gifts", { amount: vnd(money.owed_gifts_vnd) }),
         },
       ]),
