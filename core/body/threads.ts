@@ -17,8 +17,8 @@ const LIMITS = {
   /** Time for one job, and for each MB of it besides: many times what honest bodies take on a busy machine. */
   jobMs: 10_000,
   jobMsPerMb: 1_000,
-  /** A thread without work ends after this time. */
-  idleMs: 10_000,
+  /** A thread without work ends after this time: an agent sends its next turn sooner. While one starts, the main thread reads. */
+  idleMs: 60_000,
   /** Only one thread at a time works on a body from this size on: for its memory, and so that shorter ones pass it. */
   largeBytesMin: 2 * MB,
   /** Maximum bytes that wait for a thread, of all accounts and of one. A single body may always wait. */
