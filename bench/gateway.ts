@@ -145,7 +145,10 @@ function configOf(folder: string, port: number, options: GatewayOptions): JsonOb
     stores: { ...stores, data: join(folder, "data") },
     catalogue: join(shipped, "catalogue.yaml"),
     upstreams,
-    plugins: plugins.filter((entry) => !LEFT_OUT.has(nameOf(entry))),
+    plugins: plugins
+      .filter((entry) => !LEFT_OUT.has(nameOf(entry)))
+      // Its file of costs is beside the shipped config.
+      .map((entry) => (nameOf(entry) === "report" ? "report" : entry)),
   };
 }
 

@@ -106,10 +106,7 @@ async function startDemo(home: string) {
     .replace("port: 8080", `port: ${port}`)
     .replaceAll("9001", String(simulatorPort))
     .replace("./data", data)
-    .replace(
-      "catalogue: catalogue.yaml",
-      `catalogue: ${join(packageRoot, "config/catalogue.yaml")}`,
-    );
+    .replace(/(catalogue|costs): (\w+\.yaml)/g, `$1: ${join(packageRoot, "config")}/$2`);
   const file = join(home, "gateway.yaml");
   mkdirSync(data);
   writeFileSync(file, config);

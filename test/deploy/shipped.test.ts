@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { parse } from "yaml";
 import { NEWER } from "../../core/listener/native-build.ts";
 import { objectOf } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
@@ -47,6 +48,18 @@ t.test("every shipped package has a licence that allows it to be shipped", async
     .filter(({ folder }) => existsSync(join(packageRoot, folder)))
     .filter(({ folder, licence }) => JSON.parse(read(folder, "package.json")).license !== licence);
   t.strictSame(other, []);
+});
+
+t.test("both shipped configs read the file of costs beside them", async (t) => {
+  for (const file of ["gateway.yaml", "production.yaml"]) {
+    const { plugins } = parse(read("config", file), { merge: true });
+    t.ok(
+      plugins.some(
+        (one: unknown) => objectOf(objectOf(one)?.["report"])?.["costs"] === "costs.yaml",
+      ),
+      file,
+    );
+  }
 });
 
 t.test("NOTICE names what packages and files contain under a licence of its own", async (t) => {

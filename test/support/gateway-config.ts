@@ -99,9 +99,12 @@ function pluginList(shipped: unknown, changes: NonNullable<ConfigChanges["plugin
   const names = entries.map(nameOf);
   const list = entries
     .filter((_, at) => !LEFT_OUT.has(names[at] ?? ""))
-    .map((entry) =>
-      nameOf(entry) === "settle" ? { settle: { ...SHORT_LINGER, ...optionsOf(entry) } } : entry,
-    );
+    .map((entry) => {
+      const name = nameOf(entry);
+      if (name === "settle") return { settle: { ...SHORT_LINGER, ...optionsOf(entry) } };
+      // Its file of costs is beside the shipped config.
+      return name === "report" ? name : entry;
+    });
   // These serve the customers of `accounts`, which also seals the second factors of operators.
   const all = {
     ...(changes["accounts"] === false && {

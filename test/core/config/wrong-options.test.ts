@@ -81,7 +81,11 @@ const ROWS: readonly (readonly [from: string, to: string, path: string, expected
   ],
 ];
 
-const files = (gateway: string) => ({ "gateway.yaml": gateway, "catalogue.yaml": CATALOGUE });
+const files = (gateway: string) => ({
+  "gateway.yaml": gateway,
+  "catalogue.yaml": CATALOGUE,
+  "costs.yaml": "costs: {}",
+});
 
 t.test("options of plugins are refused", async (t) => {
   for (const [from, to, path, expected] of ROWS) {
