@@ -17,7 +17,6 @@ export type { UpstreamKind } from "./upstream-kind.ts";
 
 // The parts of core that plugins use.
 
-export type { Account } from "../accounts/index.ts";
 export { formParts } from "../body/form.ts";
 export { bodyParts, RequestBody } from "../body/request-body.ts";
 export { measuresOf } from "../body/thread-work.ts";
@@ -63,7 +62,17 @@ export { formFields, unchangedRequest } from "./upstream-request.ts";
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 
-export { mapping, matching, named, oneOf, text, url, v, whole } from "../process/options.ts";
+export {
+  mapping,
+  matching,
+  named,
+  oneOf,
+  rowLimit,
+  text,
+  url,
+  v,
+  whole,
+} from "../process/options.ts";
 export { allowPublic, isLoopback, publicHost } from "./public-host.ts";
 
 // A plugin's own routes.

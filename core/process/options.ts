@@ -30,6 +30,18 @@ export function whole(min: number, max: number, expected = `a whole number from 
   );
 }
 
+/** The number of rows in a query, 1 to `max`; `standard` if it has none. */
+export function rowLimit(standard = 100, max = 1_000) {
+  const expected = `a whole number from 1 to ${max}`;
+  const rows = v.pipe(
+    matching(/^\d{1,5}$/, expected),
+    v.transform(Number),
+    v.minValue(1, expected),
+    v.maxValue(max, expected),
+  );
+  return v.optional(rows, String(standard));
+}
+
 /** One of the given texts. */
 export function oneOf<const T extends readonly string[]>(options: T) {
   return v.picklist(options, `one of ${options.join(", ")}`);

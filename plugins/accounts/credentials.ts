@@ -1,7 +1,9 @@
-import type { Account, Services } from "../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
 import { hashOf, newToken } from "../sign-in-parts/secret.ts";
 import { invitationHashOf } from "./invitations.ts";
 import type { Language } from "./options.ts";
+
+type Account = Awaited<ReturnType<Services["accounts"]["search"]>>[number];
 
 const HOUR_MS = 3_600_000;
 

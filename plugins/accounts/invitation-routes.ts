@@ -11,6 +11,7 @@ import {
   readBody,
   readQuery,
   refuse,
+  rowLimit,
   v,
   whole,
 } from "../../core/plugin/index.ts";
@@ -19,8 +20,6 @@ import type { Invitation } from "./invitations.ts";
 
 const USES = "a whole number of sign-ups from 1 to 10000";
 const DAY = "a day, such as 2026-11-30";
-const PAGE_MAX = 1000;
-const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
 const BEFORE = "the id of the last invitation of the previous page";
 const VALID_MS_DEFAULT = 30 * 24 * 3_600_000;
 
@@ -36,15 +35,7 @@ const newInvitation = mapping({
 });
 
 const page = mapping({
-  limit: v.optional(
-    v.pipe(
-      matching(/^\d{1,4}$/, LIMIT),
-      v.transform(Number),
-      v.minValue(1, LIMIT),
-      v.maxValue(PAGE_MAX, LIMIT),
-    ),
-    "100",
-  ),
+  limit: rowLimit(),
   before: v.optional(v.pipe(v.string(BEFORE), v.check(isId, BEFORE))),
 });
 

@@ -1,4 +1,6 @@
-import { type Account, keyLimits, type Services } from "../../core/plugin/index.ts";
+import { keyLimits, type Services } from "../../core/plugin/index.ts";
+
+type Account = Awaited<ReturnType<Services["accounts"]["search"]>>[number];
 
 type AccountKey = Awaited<ReturnType<Services["accounts"]["keys"]>>[number];
 

@@ -11,6 +11,7 @@ import {
   oneOf,
   ownReferences,
   parseVnd,
+  rowLimit,
   startOfDay,
   v,
   whole,
@@ -23,7 +24,6 @@ const REFERENCE =
   "a reference of 1 to 200 characters on one line that does not begin with transfer:, taken-back:, refund: or drift:";
 const REASON = "a reason of 1 to 500 characters on one line";
 const AMOUNT = 'an amount in đ with at most 6 decimals, such as "50000" or "-0.5", and not 0';
-const LIMIT = "a whole number from 1 to 1000";
 const SECONDS = "a whole number of seconds from 1 to 999999999";
 const DAY = "a day, such as 2026-11-30";
 const DAY_OR_TIME = "a day, such as 2026-11-30, or a time in Vietnam, such as 2026-11-30T09:00";
@@ -46,15 +46,7 @@ export const newKey = mapping({
   limits: v.optional(mapping(keyLimits.fields), {}),
 });
 
-const limit = v.optional(
-  v.pipe(
-    matching(/^\d{1,4}$/, LIMIT),
-    v.transform(Number),
-    v.minValue(1, LIMIT),
-    v.maxValue(1000, LIMIT),
-  ),
-  "100",
-);
+const limit = rowLimit();
 const accountId = v.optional(v.pipe(v.string(ACCOUNT), v.check(isId, ACCOUNT)));
 const reason = line(500, REASON);
 const maybeReason = v.optional(v.nullable(reason));

@@ -4,6 +4,7 @@ import {
   isId,
   type Refusal,
   refuse,
+  rowLimit,
   type Services,
   startOfDay,
   v,
@@ -41,7 +42,6 @@ const KEY = "the id of a key";
 const MEMBER = "the id of a member of your team";
 const STATUS = "ok, failed, or a status from 100 to 599";
 const MODEL = "the id of a model";
-const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
 const BEFORE = "the time and the call id of a record, separated by a comma";
 
 const filter = {
@@ -64,16 +64,7 @@ export const refusedInput = v.strictObject(filter);
 
 export const usagePage = v.strictObject({
   ...filter,
-  limit: v.optional(
-    v.pipe(
-      v.string(LIMIT),
-      v.regex(/^\d{1,4}$/, LIMIT),
-      v.transform(Number),
-      v.minValue(1, LIMIT),
-      v.maxValue(PAGE_MAX, LIMIT),
-    ),
-    String(PAGE_DEFAULT),
-  ),
+  limit: rowLimit(PAGE_DEFAULT, PAGE_MAX),
   before: v.optional(
     v.pipe(
       v.string(BEFORE),

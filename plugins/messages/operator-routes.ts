@@ -11,6 +11,7 @@ import {
   readBody,
   readQuery,
   refuse,
+  rowLimit,
   type Services,
   v,
 } from "../../core/plugin/index.ts";
@@ -19,7 +20,6 @@ import type { Outbox } from "./outbox.ts";
 
 const NAME = "a name of 1 to 60 letters, digits, dots and hyphens";
 const TEXT = "a subject on the first line and a text below, of at most 20000 characters";
-const LIMIT = "a whole number from 1 to 1000";
 const ID = "the id of a message";
 const KIND = "a kind of message, such as low-balance";
 const ACCOUNT = "the id of an account";
@@ -40,15 +40,7 @@ const asked = mapping({
   kind: v.optional(matching(/^[a-z-]{1,40}$/, KIND)),
   account: v.optional(v.pipe(v.string(ACCOUNT), v.check(isId, ACCOUNT))),
   before: v.optional(matching(/^\d{1,18}$/, ID)),
-  limit: v.optional(
-    v.pipe(
-      matching(/^\d{1,4}$/, LIMIT),
-      v.transform(Number),
-      v.minValue(1, LIMIT),
-      v.maxValue(1000, LIMIT),
-    ),
-    "100",
-  ),
+  limit: rowLimit(),
 });
 
 export const commands: readonly Command[] = [

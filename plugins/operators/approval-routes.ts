@@ -5,30 +5,20 @@ import {
   isRefusal,
   line,
   mapping,
-  matching,
   type OperatorRoute,
   oneOf,
   readBody,
   readQuery,
+  rowLimit,
   type Services,
   v,
 } from "../../core/plugin/index.ts";
 import { type Approval, type Approvals, STATES } from "./approvals.ts";
 
-const LIMIT = "a whole number from 1 to 1000";
-
 const page = mapping({
   state: v.optional(oneOf(STATES)),
   before: v.optional(v.pipe(v.string(), v.check(isId, "the id of an approval"))),
-  limit: v.optional(
-    v.pipe(
-      matching(/^\d{1,4}$/, LIMIT),
-      v.transform(Number),
-      v.minValue(1, LIMIT),
-      v.maxValue(1000, LIMIT),
-    ),
-    "100",
-  ),
+  limit: rowLimit(),
 });
 const refusal = mapping({ reason: line(500, "a reason of 1 to 500 characters on one line") });
 

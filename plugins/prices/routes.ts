@@ -10,6 +10,7 @@ import {
   readBody,
   readQuery,
   refuse,
+  rowLimit,
   type Services,
   text,
   v,
@@ -18,7 +19,6 @@ import { announcementOf } from "./announcement.ts";
 import { changesBetween, type PriceChange, percentOf } from "./changes.ts";
 import { type RecordedChange, readHistory } from "./history.ts";
 
-const LIMIT = "a whole number from 1 to 1000";
 const REASON = "a reason of 1 to 500 characters on one line";
 const ID = "the id of a change";
 
@@ -30,15 +30,7 @@ const wanted = mapping({
 const listed = mapping({ model: v.optional(text("the id of a model")) });
 const asked = mapping({
   model: v.optional(text("the id of a model")),
-  limit: v.optional(
-    v.pipe(
-      matching(/^\d{1,4}$/, LIMIT),
-      v.transform(Number),
-      v.minValue(1, LIMIT),
-      v.maxValue(1000, LIMIT),
-    ),
-    "100",
-  ),
+  limit: rowLimit(),
   before: v.optional(
     v.pipe(
       matching(/^\d{1,18}$/, ID),

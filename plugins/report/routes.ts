@@ -10,6 +10,7 @@ import {
   type Refusal,
   readQuery,
   refuse,
+  rowLimit,
   type Services,
   v,
 } from "../../core/plugin/index.ts";
@@ -35,24 +36,11 @@ const day = v.optional(
   ),
 );
 
-/** The most rows of a reply, from 1 to `max`. */
-function limit(max: number, standard: string) {
-  const expected = `a whole number from 1 to ${max}`;
-  const digits = matching(new RegExp(`^\\d{1,${String(max).length}}$`), expected);
-  const checked = v.pipe(
-    digits,
-    v.transform(Number),
-    v.minValue(1, expected),
-    v.maxValue(max, expected),
-  );
-  return v.optional(checked, standard);
-}
-
 const asked = mapping({
   by: v.optional(oneOf(BY)),
   from: day,
   to: day,
-  limit: limit(10_000, "1000"),
+  limit: rowLimit(1_000, 10_000),
 });
 
 const ENTRY = "the `entry` of the last movement of the previous page";
@@ -72,7 +60,7 @@ export function reportRoutes({ usage, accounts, clock }: Services): OperatorRout
         v.transform((digits) => BigInt(digits)),
       ),
     ),
-    limit: limit(1_000, "100"),
+    limit: rowLimit(),
   });
 
   async function named(rows: Report["rows"]): Promise<object[]> {

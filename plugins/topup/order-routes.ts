@@ -6,12 +6,12 @@ import {
   isRefusal,
   MICRO_VND_PER_VND,
   mapping,
-  matching,
   newId,
   type Refusal,
   readBody,
   readQuery,
   refuse,
+  rowLimit,
   type Services,
   v,
   whole,
@@ -24,18 +24,9 @@ import { qrSvg, qrText } from "./vietqr.ts";
 
 const MINUTE_MS = 60_000;
 const PAGE_MAX = 100;
-const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
 
 const page = mapping({
-  limit: v.optional(
-    v.pipe(
-      matching(/^\d{1,3}$/, LIMIT),
-      v.transform(Number),
-      v.minValue(1, LIMIT),
-      v.maxValue(PAGE_MAX, LIMIT),
-    ),
-    "20",
-  ),
+  limit: rowLimit(20, PAGE_MAX),
   before: v.optional(v.pipe(v.string(), v.check(isId, "the `next` of the previous page"))),
 });
 

@@ -14,6 +14,7 @@ import {
   readBody,
   readQuery,
   refuse,
+  rowLimit,
   type Services,
   v,
 } from "../../core/plugin/index.ts";
@@ -32,19 +33,9 @@ import {
   transfersIn,
 } from "./transfers.ts";
 
-const PAGE_MAX = 1000;
-const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
 const REASON = line(500, "a reason of 1 to 500 characters on one line");
 
-const limit = v.optional(
-  v.pipe(
-    matching(/^\d{1,4}$/, LIMIT),
-    v.transform(Number),
-    v.minValue(1, LIMIT),
-    v.maxValue(PAGE_MAX, LIMIT),
-  ),
-  "100",
-);
+const limit = rowLimit();
 
 const orderPage = mapping({
   limit,

@@ -16,6 +16,7 @@ import {
   readBody,
   readQuery,
   refuse,
+  rowLimit,
   type Services,
   startOfDay,
   v,
@@ -35,8 +36,6 @@ const CODES_MAX = 10_000;
 const USES_MAX = 1_000_000;
 /** Maximum amount of one code, in đ. */
 const AMOUNT_MAX_VND = 100_000_000;
-const PAGE_MAX = 1000;
-const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
 const DAY = "a day, such as 2026-11-30";
 const BEFORE = "the id of the last batch of the previous page";
 
@@ -44,15 +43,7 @@ const day = v.pipe(
   matching(/^20\d\d-\d\d-\d\d$/, DAY),
   v.check((text) => !Number.isNaN(Date.parse(text)), DAY),
 );
-const limit = v.optional(
-  v.pipe(
-    matching(/^\d{1,4}$/, LIMIT),
-    v.transform(Number),
-    v.minValue(1, LIMIT),
-    v.maxValue(PAGE_MAX, LIMIT),
-  ),
-  "100",
-);
+const limit = rowLimit();
 
 const newBatch = mapping({
   amount_vnd: v.pipe(
