@@ -24,6 +24,9 @@ const TOGETHER = join(testFolder, "support", "together.js");
 /** The counts of V8, in a file for each process that ended by itself. */
 const coverageFolder = join(packageRoot, ".tap", "coverage");
 
+const HELP = `npm test [-- PART…] [--thorough] [--coverage]
+
+All tests, or the files whose names have one of these parts.`;
 const LEFT_OUT =
   "`npm test -- --thorough` also runs the longest tests, and more under the other supported Node.";
 
@@ -46,6 +49,7 @@ interface Finished extends FileResults {
 async function main(): Promise<void> {
   // Else tap ends the run after 30 s without a test, and on a busy machine Postgres takes longer to start.
   t.setTimeout(0);
+  if (process.argv.includes("--help")) return console.log(HELP);
   const isMeasured = process.argv.includes("--coverage");
   const parts = process.argv.slice(2).filter((word) => !word.startsWith("--"));
   const isThorough = process.argv.includes("--thorough");

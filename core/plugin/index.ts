@@ -23,7 +23,6 @@ export { measuresOf } from "../body/thread-work.ts";
 export { openListener } from "../listener/index.ts";
 export { correctionJson } from "../money/correction-json.ts";
 export { ownReferences } from "../money/ledger/corrections.ts";
-export type { Wallets } from "../money/wallet.ts";
 export { imageType } from "../wire/vision.ts";
 export type { Config } from "./config.ts";
 export { confirmation } from "./confirmation.ts";
@@ -63,6 +62,7 @@ export { formFields, unchangedRequest } from "./upstream-request.ts";
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 
 export {
+  day,
   mapping,
   matching,
   named,

@@ -3,7 +3,7 @@ import { formatVnd } from "../catalogue/amount.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { matchesModel } from "../catalogue/model-pattern.ts";
 import { isAddressRange } from "../process/client-address.ts";
-import { matching, passing, v, whole } from "../process/options.ts";
+import { day, matching, passing, v, whole } from "../process/options.ts";
 import { endOfDay } from "../process/vietnam-day.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { Services } from "./services.ts";
@@ -18,7 +18,6 @@ const ADDRESSES = `a list of at most ${ITEMS_MAX} addresses or networks, such as
 const BUDGET_VND_MAX = 1_000_000_000;
 const BUDGET = `a whole number of đ from 0 to ${BUDGET_VND_MAX}`;
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
 const limit = <const T extends v.GenericSchema>(schema: T) => v.optional(v.nullable(schema));
@@ -34,8 +33,8 @@ function list<const T extends v.GenericSchema<string, string>>(item: T, expected
 
 const end = v.pipe(
   v.string(END),
-  v.check((text) => DAY.test(text) || TIME.test(text), END),
-  v.transform((text) => (DAY.test(text) ? endOfDay(text) : new Date(text))),
+  v.check((text) => v.is(day, text.slice(0, 10)) && (TIME.test(text) || text.length === 10), END),
+  v.transform((text) => (text.length === 10 ? endOfDay(text) : new Date(text))),
   v.check((time) => !Number.isNaN(time.getTime()), END),
   v.transform((time) => time.toISOString()),
 );

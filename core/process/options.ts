@@ -30,6 +30,14 @@ export function whole(min: number, max: number, expected = `a whole number from 
   );
 }
 
+const DAY = "a day, such as 2026-11-30";
+
+/** A day of the calendar, as text. The 30th of February is none, though a parser takes it for one of March. */
+export const day = v.pipe(
+  matching(/^2\d{3}-\d\d-\d\d$/, DAY),
+  v.check((text) => new Date(text).toJSON()?.slice(0, 10) === text, DAY),
+);
+
 /** The number of rows in a query, 1 to `max`; `standard` if it has none. */
 export function rowLimit(standard = 100, max = 1_000) {
   const expected = `a whole number from 1 to ${max}`;
@@ -78,11 +86,13 @@ export function mapping<const T extends v.ObjectEntries>(entries: T) {
 /** A mapping whose keys the operator chooses. */
 export function named<const T extends v.GenericSchema>(
   value: T,
-  name: RegExp,
+  name: RegExp | typeof day,
   expectedName: string,
   expected: string,
 ) {
-  return refusingLists(v.record(matching(name, expectedName), value, expected));
+  return refusingLists(
+    v.record(name instanceof RegExp ? matching(name, expectedName) : name, value, expected),
+  );
 }
 
 /** Adds the description that editors show for a key. */

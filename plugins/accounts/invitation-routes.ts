@@ -1,12 +1,12 @@
 import {
   type Command,
+  day,
   done,
   endOfDay,
   isId,
   isRefusal,
   line,
   mapping,
-  matching,
   type OperatorRoute,
   readBody,
   readQuery,
@@ -19,18 +19,12 @@ import type { AccountContext } from "./account-context.ts";
 import type { Invitation } from "./invitations.ts";
 
 const USES = "a whole number of sign-ups from 1 to 10000";
-const DAY = "a day, such as 2026-11-30";
 const BEFORE = "the id of the last invitation of the previous page";
 const VALID_MS_DEFAULT = 30 * 24 * 3_600_000;
 
 const newInvitation = mapping({
   uses: v.optional(whole(1, 10_000, USES), 1),
-  until: v.optional(
-    v.pipe(
-      matching(/^\d{4}-\d{2}-\d{2}$/, DAY),
-      v.check((day) => !Number.isNaN(Date.parse(day)), DAY),
-    ),
-  ),
+  until: v.optional(day),
   note: v.optional(line(200, "a note of 1 to 200 characters on one line")),
 });
 

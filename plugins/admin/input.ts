@@ -1,6 +1,6 @@
 import {
   confirmation,
-  dayOf,
+  day,
   email,
   endOfDay,
   isId,
@@ -25,7 +25,6 @@ const REFERENCE =
 const REASON = "a reason of 1 to 500 characters on one line";
 const AMOUNT = 'an amount in đ with at most 6 decimals, such as "50000" or "-0.5", and not 0';
 const SECONDS = "a whole number of seconds from 1 to 999999999";
-const DAY = "a day, such as 2026-11-30";
 const DAY_OR_TIME = "a day, such as 2026-11-30, or a time in Vietnam, such as 2026-11-30T09:00";
 const ACCOUNT = "the id of an account";
 const KEY = "the id of a key";
@@ -150,14 +149,6 @@ export const quarantinePage = mapping({ limit });
 
 export const holdPage = mapping({ limit });
 
-/** The 30th of February is no day, though a parser takes it for one of March. */
-function isDay(text: string): boolean {
-  const start = startOfDay(text);
-  return !Number.isNaN(start.getTime()) && dayOf(start) === text;
-}
-
-const day = v.pipe(matching(/^\d{4}-\d{2}-\d{2}$/, DAY), v.check(isDay, DAY));
-
 export const ledgerQuery = mapping({ from: v.optional(day, "2020-01-01"), to: v.optional(day) });
 
 export const reconcileQuery = mapping({
@@ -186,7 +177,7 @@ const name = v.optional(line(200, "a name of 1 to 200 characters on one line"));
 /** The start and the end of a day in Vietnam, or one instant as both. */
 const period = v.pipe(
   matching(/^2\d{3}-\d\d-\d\d(?:T\d\d:\d\d)?$/, DAY_OR_TIME),
-  v.check((text) => isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text)), DAY_OR_TIME),
+  v.check((text) => v.is(day, text.slice(0, 10)) && !Number.isNaN(Date.parse(text)), DAY_OR_TIME),
   v.transform((text) => {
     if (!text.includes("T")) return { start: startOfDay(text), end: endOfDay(text) };
     const at = new Date(`${text}+07:00`);

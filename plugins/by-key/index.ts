@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import {
   addKeyRoutes,
   done,
@@ -12,6 +13,8 @@ import {
 import { questionsOfOthers } from "./of-others.ts";
 import { ownQuestions } from "./own.ts";
 import type { Question } from "./question.ts";
+
+const ERRORS = new URL("../../../plugins/by-key/public/errors.md", import.meta.url);
 
 export const requires = ["key"];
 export const reads = ["headers"];
@@ -92,6 +95,16 @@ export default function byKey(
           described ??= describe();
           const headers = ["content-type", "application/json"];
           return { status: 200, headers, body: await described };
+        },
+      });
+      router.addRoute({
+        method: "GET",
+        path: "/errors.md",
+        access: "public",
+        handler: async () => {
+          // Plain text, since browsers save other Markdown as a file.
+          const headers = ["content-type", "text/plain; charset=utf-8"];
+          return { status: 200, headers, body: await readFile(ERRORS, "utf8") };
         },
       });
     },

@@ -122,7 +122,7 @@ function responsesOf(schema: JsonObject, error: "Error" | "MessagesError" = "Err
   return {
     "200": { description: "The reply", content: { "application/json": { schema } } },
     default: {
-      description: "An error: plugins/by-key/ERRORS.md lists them",
+      description: "An error: `GET /errors.md` lists them",
       content: { "application/json": { schema: reference } },
     },
   };

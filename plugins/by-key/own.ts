@@ -1,4 +1,5 @@
 import {
+  day,
   dayOf,
   endOfDay,
   formatVnd,
@@ -30,22 +31,14 @@ const DAYS_MAX = 92;
 const DAYS_DEFAULT = 30;
 const ROWS_MAX = 1_000;
 
-const DAY = "a day, such as 2026-11-21";
 const LIMIT = `a whole number from 1 to ${ROWS_MAX}`;
 const AFTER = "the value of `next` in the reply before";
 
-const day = (description: string) =>
-  v.optional(
-    v.pipe(
-      matching(/^20\d\d-\d\d-\d\d$/, DAY),
-      v.check((text) => new Date(Date.parse(text) || 0).toISOString().startsWith(text), DAY),
-      v.description(description),
-    ),
-  );
+const maybeDay = (description: string) => v.optional(v.pipe(day, v.description(description)));
 
 const usageQuery = v.strictObject({
-  from: day(`The first day, in Vietnam; default: ${DAYS_DEFAULT} days that end with \`to\`.`),
-  to: day("The last day, in Vietnam; default: today."),
+  from: maybeDay(`The first day, in Vietnam; default: ${DAYS_DEFAULT} days that end with \`to\`.`),
+  to: maybeDay("The last day, in Vietnam; default: today."),
   scope: v.optional(
     v.pipe(
       oneOf(["account", "key"]),
@@ -63,7 +56,7 @@ const usageQuery = v.strictObject({
   ),
   after: v.optional(
     v.pipe(
-      matching(/^20\d\d-\d\d-\d\d,\P{C}{1,200}$/u, AFTER),
+      matching(/^20\d\d-\d\d-\d\d,[ -~\u00a0-\uffff]{1,200}$/, AFTER),
       v.description("`next` of the page before, for the page after it."),
     ),
   ),

@@ -1,9 +1,8 @@
-import { mapping, named, v } from "../../core/plugin/index.ts";
+import { day, mapping, named, v } from "../../core/plugin/index.ts";
 
 const MILLION = 1_000_000;
 const AMOUNT = "a number from 0 to 1000000 with at most six decimals";
 const RATE = "đ for one unit: a number from 0.000001 to 1000000 with at most six decimals";
-const DAY = /^20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
 const CURRENCY = /^[A-Z]{3}$/;
 
 /** A decimal of at most six places. */
@@ -51,7 +50,7 @@ const vector = v.pipe(
 );
 
 const byDay = <const T extends v.GenericSchema>(value: T, expected: string) =>
-  named(value, DAY, "a day, such as 2026-01-31", expected);
+  named(value, day, "a day", expected);
 
 /** The file of costs: by upstream, its name of the model, and the day (in Vietnam) from which they apply. */
 export const costsFile = v.pipe(

@@ -1,4 +1,5 @@
 import {
+  day,
   dayOf,
   done,
   formatVnd,
@@ -27,19 +28,12 @@ interface Period {
 type Asked = { readonly [K in keyof Period]?: string | undefined };
 
 const BY = ["day", "model", "provider", "account", "key"] as const satisfies readonly By[];
-const DAY = "a day, such as 2026-11-30";
-const day = v.optional(
-  v.pipe(
-    matching(/^2\d{3}-\d\d-\d\d$/, DAY),
-    v.check((text) => !Number.isNaN(Date.parse(text)), DAY),
-    v.check((text) => new Date(text).toISOString().startsWith(text), DAY),
-  ),
-);
+const maybeDay = v.optional(day);
 
 const asked = mapping({
   by: v.optional(oneOf(BY)),
-  from: day,
-  to: day,
+  from: maybeDay,
+  to: maybeDay,
   limit: rowLimit(1_000, 10_000),
 });
 
@@ -52,8 +46,8 @@ const ENTRY = "the `entry` of the last movement of the previous page";
 export function reportRoutes({ usage, accounts, clock }: Services): OperatorRoute[] {
   const movementPage = mapping({
     kind: v.optional(oneOf(usage.movementKinds)),
-    from: day,
-    to: day,
+    from: maybeDay,
+    to: maybeDay,
     before: v.optional(
       v.pipe(
         matching(/^\d{1,18}$/, ENTRY),

@@ -1,4 +1,5 @@
-import type { Call, Refusal, Verdict, Wallets } from "../../core/plugin/index.ts";
+import type { Call, Refusal, Verdict } from "../../core/plugin/index.ts";
+import type { Wallets } from "./posting.ts";
 
 /** A body of this declared length is cheap to read. */
 const SHORT_BYTES_MAX = 64 * 1024;

@@ -5,9 +5,9 @@ import {
   type Refusal,
   type ServerEvent,
   type Sink,
-  type Wallets,
 } from "../../core/plugin/index.ts";
 import { amountFor, outputFor } from "./bounds.ts";
+import type { Wallets } from "./posting.ts";
 
 interface ExtenderSettings {
   readonly sliceTokens: number;

@@ -17,7 +17,6 @@ import {
   url,
   type Verdict,
   v,
-  type Wallets,
   whole,
 } from "../../core/plugin/index.ts";
 import { amountFor, baseOf, outputFor } from "./bounds.ts";
@@ -27,7 +26,7 @@ import { hidesReasoning } from "./hidden-reasoning.ts";
 import { HoldExtender } from "./hold-extender.ts";
 import { lingerMsOf } from "./linger.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
-import { certainCharge, postingOf } from "./posting.ts";
+import { certainCharge, postingOf, type Wallets } from "./posting.ts";
 import { PricedHead, pushCost, pushPrice } from "./price-headers.ts";
 
 type Held = NonNullable<Call["held"]>;

@@ -6,10 +6,11 @@ import {
   type Services,
   type Tariff,
   Usage,
-  type Wallets,
 } from "../../core/plugin/index.ts";
 import { imagesOf } from "./bounds.ts";
 import { otherPasses } from "./passes.ts";
+
+export type Wallets = Services["wallets"]["current"];
 
 /** The fields of a posted call that say what it costs and why. */
 export type Charge = ReturnType<Tariff["chargeOf"]>;

@@ -6,9 +6,8 @@ import {
   type Sink,
   statedOf,
   type Tariff,
-  type Wallets,
 } from "../../core/plugin/index.ts";
-import type { Charge } from "./posting.ts";
+import type { Charge, Wallets } from "./posting.ts";
 
 const PRICE_NAMES = {
   mtok: "price-vnd-per-mtok",

@@ -1,4 +1,14 @@
-import { line, mapping, matching, oneOf, text, url, v, whole } from "../../core/plugin/index.ts";
+import {
+  day,
+  line,
+  mapping,
+  matching,
+  oneOf,
+  text,
+  url,
+  v,
+  whole,
+} from "../../core/plugin/index.ts";
 
 const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";
@@ -23,14 +33,8 @@ const promotion = (thresholdVnd: number, discountBps: number) =>
     {},
   );
 
-const DAY = "a day in Vietnam, such as 2026-12-31";
 const NAME = "1 to 40 lower-case letters, digits and hyphens";
 const BONUSES_MAX = 20;
-
-const day = v.pipe(
-  matching(/^20\d\d-\d\d-\d\d$/, DAY),
-  v.check((text) => new Date(text).toJSON()?.slice(0, 10) === text, DAY),
-);
 
 const bonus = v.pipe(
   mapping({

@@ -4,8 +4,8 @@ import {
   endOfDay,
   MICRO_VND_PER_VND,
   ownReferences,
+  type Services,
   startOfDay,
-  type Wallets,
 } from "../../core/plugin/index.ts";
 import type { Settings } from "./options.ts";
 
@@ -24,7 +24,7 @@ interface Standing {
  * changed settings need no migration. A top-up counts on the day of its credit.
  */
 export async function standingOf(
-  wallets: Wallets,
+  wallets: Services["wallets"]["current"],
   accountId: string,
   promotions: Settings["promotions"],
   nowMs: number,

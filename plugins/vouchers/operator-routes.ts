@@ -1,5 +1,6 @@
 import {
   confirmation,
+  day,
   dayOf,
   done,
   endOfDay,
@@ -36,13 +37,8 @@ const CODES_MAX = 10_000;
 const USES_MAX = 1_000_000;
 /** Maximum amount of one code, in đ. */
 const AMOUNT_MAX_VND = 100_000_000;
-const DAY = "a day, such as 2026-11-30";
 const BEFORE = "the id of the last batch of the previous page";
 
-const day = v.pipe(
-  matching(/^20\d\d-\d\d-\d\d$/, DAY),
-  v.check((text) => !Number.isNaN(Date.parse(text)), DAY),
-);
 const limit = rowLimit();
 
 const newBatch = mapping({

@@ -79,8 +79,10 @@ t.test("no stray access", async (t) => {
     t.test("that is public returns only what is the same for every caller", async (t) => {
       const open = routes.filter((route) => route.access === "public").map(({ path }) => path);
       // Pages and prices are public.
-      const pages = ["/", "/account/v1/catalogue", "/console/*", "/dashboard/*", "/favicon.ico"];
-      t.strictSame(open.sort(), [...pages, "/healthz", "/metrics", "/openapi.json", "/readyz"]);
+      const pages = ["/", "/account/v1/catalogue", "/console/*", "/dashboard/*", "/errors.md"];
+      t.strictSame(open.sort(), [
+        ...[...pages, "/favicon.ico", "/healthz", "/metrics", "/openapi.json", "/readyz"],
+      ]);
     });
 
     t.test("refuses requests without a key, a token or a valid body", async (t) => {

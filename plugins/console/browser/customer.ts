@@ -91,7 +91,7 @@ async function read(id: string): Promise<Customer> {
     }),
     unless<SignIn>("account sessions", "/sessions"),
     unless<Order[]>("order list", `/orders?limit=${SHOWN}`),
-    unless<ClosedMonth[]>("statement", "/statement"),
+    may("customers") ? unless<ClosedMonth[]>("statement", "/statement") : undefined,
   ]);
   return { account, ledger, actions, signIn, orders, months };
 }

@@ -281,6 +281,7 @@ export const text = {
   "report.cut": "Not all rows are shown ({count}); the figures above are of all.",
   "report.none": "No calls in this period.",
   "report.uncosted": "Calls without a cost",
+  "report.below.short": "Sold below cost",
   "report.below": "{count} {count:call|calls} cost more than they brought: {amount}",
   yes: "Yes",
   no: "No",

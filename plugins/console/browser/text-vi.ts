@@ -280,6 +280,7 @@ export const text: Dictionary = {
   "report.cut": "Chưa hiện hết các dòng ({count}); số tổng ở trên là của tất cả.",
   "report.none": "Không có lượt gọi trong khoảng này.",
   "report.uncosted": "Lượt gọi chưa rõ chi phí",
+  "report.below.short": "Bán dưới chi phí",
   "report.below": "{count} lượt gọi có chi phí cao hơn doanh thu: {amount}",
   yes: "Có",
   no: "Không",

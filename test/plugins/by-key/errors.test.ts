@@ -68,14 +68,14 @@ function refusalsIn(source: string): string[] {
 
 /** Returns the rows of the table of errors as "status type code". */
 function listed(): string[] {
-  const page = readFileSync(join(packageRoot, "plugins/by-key/ERRORS.md"), "utf8");
+  const page = readFileSync(join(packageRoot, "plugins/by-key/public/errors.md"), "utf8");
   const rows = page.matchAll(/^\| ([\d, ]+) \| `(\w+)` \| (?:`(\w+)`)? *\| \S.* \| \S.* \|$/gm);
   return Array.from(rows, ([, status = "", type, code = ""]) =>
     [status.includes(",") ? "…" : status, type, code].join(" "),
   );
 }
 
-t.test("ERRORS.md lists every error that the gateway itself sends to callers", async (t) => {
+t.test("errors.md lists every error that the gateway itself sends to callers", async (t) => {
   const files = ROOMS.flatMap(filesBelow).filter(
     (file) => file.endsWith(".ts") && !NOT_OF_CALLS.has(file),
   );

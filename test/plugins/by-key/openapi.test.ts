@@ -38,6 +38,24 @@ t.test("the description has every route that a key opens, and no other", async (
   }
 });
 
+t.test("every pattern is one that any tool for OpenAPI reads", async (t) => {
+  const patterns = Array.from(
+    JSON.stringify(described).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g),
+    ([, text = ""]) => String(JSON.parse(text)),
+  );
+  t.ok(patterns.length > 0);
+  t.strictSame(
+    patterns.filter((one) => /\\p/i.test(one)),
+    [],
+  );
+});
+
+t.test("the list of errors needs no key, and is text", async (t) => {
+  const response = await fetch(`${gateway.url}/errors.md`);
+  t.equal(response.headers.get("content-type"), "text/plain; charset=utf-8");
+  t.match(await response.text(), /^# Errors\n/);
+});
+
 t.test("a call without a field that is described as required is refused for it", async (t) => {
   const customer = await customerWith(gateway);
   const examples: Record<string, unknown> = { array: ["a"], string: "a", integer: 1 };

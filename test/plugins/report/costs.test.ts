@@ -110,6 +110,11 @@ t.test("a wrong file is refused with its line", async (t) => {
     ],
     ["costs:\n  main: { a: { 2026-01-01: {} } }", /^costs\.yaml:2 .*per_call or per_image/],
     ["costs:\n  main:\n    a: { 2026-01-01: { per_call: 1 } }", /^costs\.yaml:3 .*a rate of USD/],
+    ["costs: {}\nrates: { USD: { 2026-02-30: 26100 } }", /expected a day, such as/],
+    [
+      "costs: { main: { a: { 2026-02-30: { currency: VND, per_call: 1 } } } }",
+      /expected a day, such as/,
+    ],
     [
       "costs: { main: { a: { 2026-01-01: { currency: VND, per_call: 0.0000001 } } } }",
       /six decimals/,

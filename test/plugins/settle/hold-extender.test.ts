@@ -8,15 +8,9 @@ import {
 import type { ExtendRequest, ExtendResult } from "../../../core/money/hold-store.ts";
 import { Tariff } from "../../../core/money/tariff.ts";
 import { COMPLETE, type Held } from "../../../core/plugin/call.ts";
-import {
-  type Call,
-  refuse,
-  ServerEvent,
-  type Sink,
-  Usage,
-  type Wallets,
-} from "../../../core/plugin/index.ts";
+import { type Call, refuse, ServerEvent, type Sink, Usage } from "../../../core/plugin/index.ts";
 import { HoldExtender } from "../../../plugins/settle/hold-extender.ts";
+import type { Wallets } from "../../../plugins/settle/posting.ts";
 
 const TARIFF = new Tariff({
   unit: "mtok",

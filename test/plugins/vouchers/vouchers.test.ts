@@ -142,6 +142,7 @@ t.test("vouchers", async (t) => {
       { uses: 0 },
       { until: yesterday },
       { until: "2026-13-01" },
+      { until: "2099-02-30" },
       { from: "2099-12-31", until: "2099-12-30" },
       { note: "" },
     ]) {

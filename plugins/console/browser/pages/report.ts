@@ -5,8 +5,9 @@ import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
-import type { Report, SumsRow } from "../contract.ts";
+import type { MoneyReport, Report, SumsRow } from "../contract.ts";
 import { list } from "../list.ts";
+import { movementsOf } from "../movements.ts";
 import { get } from "../session.ts";
 import { type Column, figures } from "../table.ts";
 import { t } from "../text.ts";
@@ -49,12 +50,17 @@ export function render({ root, signal }: PageContext): void {
       ),
     ],
     async load(filters, limit) {
-      const { rows, total, cut } = await get<Report>("/report", { ...filters, limit });
+      const { from = "", to = "" } = filters;
+      const [{ rows, total, cut }, money] = await Promise.all([
+        get<Report>("/report", { ...filters, limit }),
+        get<MoneyReport>("/report", { from, to }),
+      ]);
       shown = filters;
       return {
         rows,
         note: [
           totals(total[0], filters),
+          moneyOf(money, filters),
           cut && notice("info", t("report.cut", { count: rows.length })),
         ],
       };
@@ -80,6 +86,31 @@ function totals(sums: Report["total"][0], { from = "", to = "" }: Filters): HTML
     figure(t("report.margin") + share, vndOr(margin_vnd), lead("report", { by: "account" })),
     figure(t("report.calls"), number(calls), lead("calls")),
     figure(t("report.uncosted"), number(unknown_cost_calls), lead("calls", { cost: "unknown" })),
+  ]);
+}
+
+/** The money that came in, what is owed at the end of the period, and what was sold below its cost. */
+function moneyOf(money: MoneyReport, { from = "", to = "" }: Filters): HTMLElement {
+  const { transfers_vnd, credits_vnd, owed_vnd, below_cost_calls, below_cost_vnd } = money;
+  return figures([
+    {
+      name: t("money.transfers"),
+      value: vnd(transfers_vnd),
+      href: movementsOf("transfer", from, to),
+    },
+    { name: t("money.credits"), value: vnd(credits_vnd), href: movementsOf("credit", from, to) },
+    {
+      name: t("money.owed"),
+      value: vnd(owed_vnd),
+      title: exactVnd(owed_vnd),
+      href: `${BASE}/customers?having=balance`,
+    },
+    {
+      name: t("report.below.short"),
+      value: vnd(below_cost_vnd),
+      href: `${BASE}/report?${new URLSearchParams({ by: "model", from, to })}`,
+      note: t("list.count", { count: below_cost_calls }),
+    },
   ]);
 }
 
