@@ -67,11 +67,11 @@ async function main(): Promise<void> {
     if (warnings.length > 0) log.warn(warnings.join("; "));
   }
   if (workerCount > 1 && !isWorker()) {
-    started();
     const script = fileURLToPath(import.meta.url);
     const args = process.argv.slice(2);
-    const code = await superviseWorkers({ script, args, workers: workerCount, log });
-    process.exit(code);
+    const ended = superviseWorkers({ script, args, workers: workerCount, log });
+    started();
+    process.exit(await ended);
   }
 
   keepFreedMemory();
@@ -80,7 +80,6 @@ async function main(): Promise<void> {
   const workers = isWorker() ? new SupervisedWorkers() : undefined;
   const load = () => loadConfig(file, process.env);
   const gateway = await Gateway.start(config, log, undefined, workers, load);
-  started();
 
   let stopping = false;
   const stop = async (signal: string) => {
@@ -102,6 +101,7 @@ async function main(): Promise<void> {
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
+  started();
   if (isWorker()) whenOrphaned(() => void stop("the supervisor died"));
   process.on("SIGHUP", (signal) => void gateway.reloads.run(signal));
   reportThrownWork((error) => log.error({ err: error }, "a step of a call threw"));
@@ -110,7 +110,8 @@ async function main(): Promise<void> {
 
 /**
  * Ends the process at SIGTERM or SIGINT until the start is complete, which the returned function says. As the first
- * process of a container, one that handles no signal ignores them.
+ * process of a container, one that handles no signal ignores them. Call it after the next handlers are set: Node drops a
+ * signal whose only handler is removed before the event loop turns, even if another is set at once.
  */
 function endableStart(): () => void {
   const end = (signal: string): never => {

@@ -5,40 +5,73 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
+import type { JsonObject } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
 import { freePort } from "../support/free-port.ts";
 import { testConfig, writeConfig } from "../support/gateway-config.ts";
+import { copyEmptyLedger } from "../support/ledger-template.ts";
+import { until } from "../support/until.ts";
+
+/** Starts a gateway without waiting until it serves. */
+async function spawnGateway(
+  t: Test,
+  config: JsonObject,
+  env: Readonly<Record<string, string>> = {},
+) {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const around = { port: await freePort(), data: join(folder, "data"), simulatorPort: 9001 };
+  const file = join(folder, "gateway.yaml");
+  writeConfig(file, testConfig({ config }, { ...around, adminToken: "a".repeat(32) }));
+  await copyEmptyLedger(around.data);
+  const program = join(packageRoot, "dist", "core", "main.js");
+  const options = { cwd: folder, env: { ...process.env, ...env } };
+  const child = spawn(process.execPath, [program, "--config", file], options);
+  t.teardown(() => {
+    child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  });
+  let output = "";
+  child.stdout.on("data", (text) => (output += text));
+  child.stderr.on("data", (text) => (output += text));
+  return { child, closed: once(child, "close"), output: () => output };
+}
 
 /** By default, the kernel drops a signal to the first process of a container: so the gateway must handle it. */
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   t.test(`${signal} ends a gateway that waits for Redis at its start`, async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
     const silentRedis = createServer(() => {}).listen(0, "127.0.0.1");
-    t.teardown(() => {
-      silentRedis.close();
-      rmSync(folder, { recursive: true, force: true });
-    });
+    t.teardown(() => silentRedis.close());
     await once(silentRedis, "listening");
     const address = silentRedis.address();
     assert.ok(typeof address === "object" && address);
     const hot = `redis://127.0.0.1:${address.port}`;
-    const around = { port: await freePort(), data: join(folder, "data"), simulatorPort: 9001 };
-    const file = join(folder, "gateway.yaml");
-    writeConfig(
-      file,
-      testConfig({ config: { stores: { hot } } }, { ...around, adminToken: "a".repeat(32) }),
-    );
-    const program = join(packageRoot, "dist", "core", "main.js");
-    const child = spawn(process.execPath, [program, "--config", file], { cwd: folder });
-    let output = "";
-    child.stdout.on("data", (text) => (output += text));
-    child.stderr.on("data", (text) => (output += text));
-    const closed = once(child, "close");
+    const { child, closed, output } = await spawnGateway(t, { stores: { hot } });
     await Promise.race([once(silentRedis, "connection"), closed]);
     child.kill(signal);
     const [code] = await closed;
-    t.equal(code, 0, output);
-    t.match(output, `${signal}: ended before the start was complete`);
+    t.equal(code, 0, output());
+    t.match(output(), `${signal}: ended before the start was complete`);
   });
 }
+
+/** The gateway sends it to itself at the last moment at which the handler of its start would get it. */
+const SIGNAL_AT_THE_END = `
+  const { off } = process;
+  process.off = (name, handler) => {
+    if (name === "SIGTERM") process.kill(process.pid, name);
+    return off.call(process, name, handler);
+  };`;
+
+t.test("SIGTERM stops a gateway whose start is being completed", async (t) => {
+  const env = {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(SIGNAL_AT_THE_END)}`,
+  };
+  const { child, output } = await spawnGateway(t, {}, env);
+  await until(
+    () => `it ends: ${output()}`,
+    () => child.exitCode !== null,
+  );
+  t.equal(child.exitCode, 0, output());
+  t.match(output(), "stopping; calls in flight may finish");
+});
