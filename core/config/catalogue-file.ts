@@ -121,9 +121,8 @@ export const entry = {
   ),
   option_factors: setting(
     named(
-      named(priceFactor, /^[\w-]{1,40}$/, "a value of the option", "a mapping by value"),
-      /^[a-z_]{1,40}$/,
-      "the name of an option",
+      named(priceFactor, matching(/^[\w-]{1,40}$/, "a value of the option"), "a mapping by value"),
+      matching(/^[a-z_]{1,40}$/, "the name of an option"),
       "a mapping by option",
     ),
     "Factors on the price of an image by option and value; the first value is sent if a call names none.",

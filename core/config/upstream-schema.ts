@@ -7,6 +7,7 @@ import { isObject, type JsonObject, objectOf } from "../process/json.ts";
 import {
   described,
   mapping,
+  matching,
   named,
   oneOf,
   refusingLists,
@@ -116,8 +117,7 @@ export function protocolsWritten(
 function byUpstreamName<const T extends v.GenericSchema>(upstream: T) {
   return named(
     upstream,
-    /^[A-Za-z][A-Za-z0-9_-]*$/,
-    "a name of letters, digits, - and _",
+    matching(/^[A-Za-z][A-Za-z0-9_-]*$/, "a name of letters, digits, - and _"),
     "a mapping by upstream name",
   );
 }

@@ -31,9 +31,13 @@ function list<const T extends v.GenericSchema<string, string>>(item: T, expected
   );
 }
 
+const lastDay = day();
 const end = v.pipe(
   v.string(END),
-  v.check((text) => v.is(day, text.slice(0, 10)) && (TIME.test(text) || text.length === 10), END),
+  v.check(
+    (text) => v.is(lastDay, text.slice(0, 10)) && (TIME.test(text) || text.length === 10),
+    END,
+  ),
   v.transform((text) => (text.length === 10 ? endOfDay(text) : new Date(text))),
   v.check((time) => !Number.isNaN(time.getTime()), END),
   v.transform((time) => time.toISOString()),

@@ -30,19 +30,20 @@ export function whole(min: number, max: number, expected = `a whole number from 
   );
 }
 
-const DAY = "a day, such as 2026-11-30";
-
-/** A day of the calendar, as text. The 30th of February is none, though a parser takes it for one of March. */
-export const day = v.pipe(
-  matching(/^2\d{3}-\d\d-\d\d$/, DAY),
-  v.check((text) => new Date(text).toJSON()?.slice(0, 10) === text, DAY),
-);
+/**
+ * A day of the calendar, as text; `form` bounds its year. The 30th of February is none, though a parser takes it for one of
+ * March.
+ */
+export function day(form = /^\d{4}-\d\d-\d\d$/, expected = "a day, such as 2026-11-30") {
+  const isReal = (text: string) => new Date(text).toJSON()?.slice(0, 10) === text;
+  return v.pipe(matching(form, expected), v.check(isReal, expected));
+}
 
 /** The number of rows in a query, 1 to `max`; `standard` if it has none. */
 export function rowLimit(standard = 100, max = 1_000) {
   const expected = `a whole number from 1 to ${max}`;
   const rows = v.pipe(
-    matching(/^\d{1,5}$/, expected),
+    matching(new RegExp(`^\\d{1,${String(max).length}}$`), expected),
     v.transform(Number),
     v.minValue(1, expected),
     v.maxValue(max, expected),
@@ -86,13 +87,10 @@ export function mapping<const T extends v.ObjectEntries>(entries: T) {
 /** A mapping whose keys the operator chooses. */
 export function named<const T extends v.GenericSchema>(
   value: T,
-  name: RegExp | typeof day,
-  expectedName: string,
+  name: v.GenericSchema<string, string>,
   expected: string,
 ) {
-  return refusingLists(
-    v.record(name instanceof RegExp ? matching(name, expectedName) : name, value, expected),
-  );
+  return refusingLists(v.record(name, value, expected));
 }
 
 /** Adds the description that editors show for a key. */

@@ -24,7 +24,7 @@ const VALID_MS_DEFAULT = 30 * 24 * 3_600_000;
 
 const newInvitation = mapping({
   uses: v.optional(whole(1, 10_000, USES), 1),
-  until: v.optional(day),
+  until: v.optional(day()),
   note: v.optional(line(200, "a note of 1 to 200 characters on one line")),
 });
 

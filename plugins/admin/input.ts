@@ -149,7 +149,12 @@ export const quarantinePage = mapping({ limit });
 
 export const holdPage = mapping({ limit });
 
-export const ledgerQuery = mapping({ from: v.optional(day, "2020-01-01"), to: v.optional(day) });
+const wantedDay = day();
+
+export const ledgerQuery = mapping({
+  from: v.optional(wantedDay, "2020-01-01"),
+  to: v.optional(wantedDay),
+});
 
 export const reconcileQuery = mapping({
   older_than_seconds: v.optional(
@@ -177,7 +182,10 @@ const name = v.optional(line(200, "a name of 1 to 200 characters on one line"));
 /** The start and the end of a day in Vietnam, or one instant as both. */
 const period = v.pipe(
   matching(/^2\d{3}-\d\d-\d\d(?:T\d\d:\d\d)?$/, DAY_OR_TIME),
-  v.check((text) => v.is(day, text.slice(0, 10)) && !Number.isNaN(Date.parse(text)), DAY_OR_TIME),
+  v.check(
+    (text) => v.is(wantedDay, text.slice(0, 10)) && !Number.isNaN(Date.parse(text)),
+    DAY_OR_TIME,
+  ),
   v.transform((text) => {
     if (!text.includes("T")) return { start: startOfDay(text), end: endOfDay(text) };
     const at = new Date(`${text}+07:00`);

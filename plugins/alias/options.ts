@@ -1,4 +1,4 @@
-import { named, text, v } from "../../core/plugin/index.ts";
+import { matching, named, text, v } from "../../core/plugin/index.ts";
 
 export const options = v.strictObject({
   /** Family whose model serves unknown names. Default: `opus` if there is one, else the first. */
@@ -7,8 +7,7 @@ export const options = v.strictObject({
   families: v.optional(
     named(
       text("the id of a model in the catalogue"),
-      /^\S+$/,
-      "a name without spaces",
+      matching(/^\S+$/, "a name without spaces"),
       "a mapping of names to models",
     ),
   ),

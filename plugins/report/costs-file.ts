@@ -1,8 +1,9 @@
-import { day, mapping, named, v } from "../../core/plugin/index.ts";
+import { day, mapping, matching, named, v } from "../../core/plugin/index.ts";
 
 const MILLION = 1_000_000;
 const AMOUNT = "a number from 0 to 1000000 with at most six decimals";
 const RATE = "đ for one unit: a number from 0.000001 to 1000000 with at most six decimals";
+const DAY = /^20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
 const CURRENCY = /^[A-Z]{3}$/;
 
 /** A decimal of at most six places. */
@@ -32,7 +33,7 @@ const vector = v.pipe(
     per_image: optional,
     /** By the name of the feature: `{ web_search: 0.01 }`. A use without a cost makes that of its call unknown. */
     per_use: v.optional(
-      named(amount, /^[a-z_]{1,40}$/, "the name of a feature", "a mapping by feature"),
+      named(amount, matching(/^[a-z_]{1,40}$/, "the name of a feature"), "a mapping by feature"),
       {},
     ),
   }),
@@ -50,7 +51,7 @@ const vector = v.pipe(
 );
 
 const byDay = <const T extends v.GenericSchema>(value: T, expected: string) =>
-  named(value, day, "a day", expected);
+  named(value, day(DAY, "a day, such as 2026-01-31"), expected);
 
 /** The file of costs: by upstream, its name of the model, and the day (in Vietnam) from which they apply. */
 export const costsFile = v.pipe(
@@ -59,8 +60,7 @@ export const costsFile = v.pipe(
     rates: v.optional(
       named(
         byDay(decimal(0.000001, RATE), "a mapping of days to rates"),
-        CURRENCY,
-        "a currency, such as USD",
+        matching(CURRENCY, "a currency, such as USD"),
         "a mapping by currency",
       ),
       {},
@@ -68,12 +68,10 @@ export const costsFile = v.pipe(
     costs: named(
       named(
         byDay(vector, "a mapping of days to costs"),
-        /^[\x21-\x7e]{1,200}$/,
-        "the model's name at the upstream",
+        matching(/^[\x21-\x7e]{1,200}$/, "the model's name at the upstream"),
         "a mapping by model",
       ),
-      /^.{1,200}$/,
-      "the name of an upstream",
+      matching(/^.{1,200}$/, "the name of an upstream"),
       "a mapping by upstream",
     ),
   }),

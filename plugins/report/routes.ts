@@ -28,7 +28,7 @@ interface Period {
 type Asked = { readonly [K in keyof Period]?: string | undefined };
 
 const BY = ["day", "model", "provider", "account", "key"] as const satisfies readonly By[];
-const maybeDay = v.optional(day);
+const maybeDay = v.optional(day(/^2\d{3}-\d\d-\d\d$/));
 
 const asked = mapping({
   by: v.optional(oneOf(BY)),

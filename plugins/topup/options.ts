@@ -35,6 +35,7 @@ const promotion = (thresholdVnd: number, discountBps: number) =>
 
 const NAME = "1 to 40 lower-case letters, digits and hyphens";
 const BONUSES_MAX = 20;
+const bonusDay = day(/^20\d\d-\d\d-\d\d$/, "a day in Vietnam, such as 2026-12-31");
 
 const bonus = v.pipe(
   mapping({
@@ -43,8 +44,8 @@ const bonus = v.pipe(
       v.description("Never use one again for another promotion: rows of the ledger have it."),
     ),
     title: v.pipe(line(100, "a title of 1 to 100 characters"), v.description("Customers see it.")),
-    first_day: day,
-    last_day: day,
+    first_day: bonusDay,
+    last_day: bonusDay,
     /** Of the amount of one transfer, rounded down to whole đ. */
     percent: whole(1, 100),
     minimum_vnd: v.optional(vnd, 1),

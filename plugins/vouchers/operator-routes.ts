@@ -39,6 +39,7 @@ const USES_MAX = 1_000_000;
 const AMOUNT_MAX_VND = 100_000_000;
 const BEFORE = "the id of the last batch of the previous page";
 
+const wantedDay = day(/^20\d\d-\d\d-\d\d$/);
 const limit = rowLimit();
 
 const newBatch = mapping({
@@ -50,8 +51,8 @@ const newBatch = mapping({
   count: v.optional(whole(1, CODES_MAX), 1),
   uses: v.optional(whole(1, USES_MAX), 1),
   once_per_customer: v.optional(v.boolean("true or false"), false),
-  from: v.optional(day),
-  until: day,
+  from: v.optional(wantedDay),
+  until: wantedDay,
   note: line(200, "a note of 1 to 200 characters on one line"),
   confirm_above_vnd: confirmation.bound,
 });

@@ -144,6 +144,8 @@ t.test("limits that mean nothing are refused, and the others stay", async (t) =>
     [{ ends_at: "tomorrow" }, "ends_at"],
     [{ ends_at: "2026-02-01T25:00Z" }, "ends_at"],
     [{ ends_at: "2026-13-01" }, "ends_at"],
+    [{ ends_at: "2027-02-30" }, "ends_at"],
+    [{ ends_at: "2027-02-30T12:00Z" }, "ends_at"],
     [{ models: ["gpt-4.1-nano", "gpt-9-maybe"] }, "models"],
     [{ models: "claude-*" }, "models"],
     [{ models: Array(51).fill("*") }, "models"],

@@ -97,8 +97,7 @@ const FRAMING = new Set([
 const extraHeaders = v.pipe(
   named(
     matching(/^[\t\x20-\x7e]*$/, "printable text on one line"),
-    /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,
-    "a header name",
+    matching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "a header name"),
     "a mapping by header name",
   ),
   v.rawCheck(({ dataset, addIssue }) => {

@@ -37,7 +37,7 @@ const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
   [`"0123456789abcdef"`, `""`, /webhook\.api_key: expected a secret of 16 to 512/],
   ...[
     [`name: Tết`, /bonuses\[0\]\.name: expected 1 to 40 lower-case letters, digits and hyphens/],
-    [`first_day: 2027-01-32`, /bonuses\[0\]\.first_day: expected a day/],
+    [`first_day: 2027-01-32`, /bonuses\[0\]\.first_day: expected a day in Vietnam/],
     [`first_day: 2027-02-16`, /bonuses\[0\]: expected a last_day that is not before first_day/],
     [`percent: 0`, /bonuses\[0\]\.percent: expected a whole number from 1 to 100/],
     [`percent: 7.5`, /bonuses\[0\]\.percent: expected a whole number/],
