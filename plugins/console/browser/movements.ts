@@ -1,10 +1,11 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
-import { dateTime, dayBefore, exactVnd } from "../../page-parts/browser/format.ts";
+import { dateTime, dayBefore, exactVnd, vnd } from "../../page-parts/browser/format.ts";
 import { BASE } from "./base.ts";
 import { commandText } from "./command-line.ts";
-import type { ListedMovement, Movement } from "./contract.ts";
+import type { ListedMovement, MoneyReport, Movement } from "./contract.ts";
 import { list } from "./list.ts";
 import { get } from "./session.ts";
+import type { Figure } from "./table.ts";
 import { t } from "./text.ts";
 
 const KINDS = [
@@ -18,8 +19,39 @@ const KINDS = [
 ] as const;
 
 /** Returns the address of the movements of one kind, from one day to another. */
-export function movementsOf(kind: (typeof KINDS)[number], from: string, to: string): string {
+function movementsOf(kind: (typeof KINDS)[number], from: string, to: string): string {
   return `${BASE}/money/movements?${new URLSearchParams({ kind, from, to })}`;
+}
+
+/** The fields of a report, and the texts, by kind. */
+const SUMS = {
+  transfer: "transfers",
+  credit: "credits",
+  bonus: "bonuses",
+  voucher: "vouchers",
+  refund: "refunds",
+} as const;
+
+/** The figure of the money that moved in the period of a report, which leads to its movements. */
+export function movedFigure(
+  kind: keyof typeof SUMS,
+  money: MoneyReport,
+  from: string,
+  to: string,
+): Figure {
+  const sum = SUMS[kind];
+  const value = vnd(money[`${sum}_vnd`]);
+  return { name: t(`money.${sum}`), value, href: movementsOf(kind, from, to) };
+}
+
+/** The figure of what customers have left, which leads to those who have something. */
+export function owedFigure({ owed_vnd }: MoneyReport): Figure {
+  return {
+    name: t("money.owed"),
+    value: vnd(owed_vnd),
+    title: exactVnd(owed_vnd),
+    href: `${BASE}/customers?having=balance`,
+  };
 }
 
 /** The movements of all customers' money, by kind and day: the rows that the figures of money add up. */

@@ -61,10 +61,16 @@ export function pairs(rows: readonly (readonly [name: string, value: Child])[]):
   );
 }
 
+export interface Figure {
+  readonly name: string;
+  readonly value: string;
+  readonly note?: Child;
+  readonly href?: string;
+  readonly title?: string;
+}
+
 /** Figures side by side; one with an address is a link to its rows. */
-export function figures(
-  all: readonly { name: string; value: string; note?: Child; href?: string; title?: string }[],
-): HTMLElement {
+export function figures(all: readonly Figure[]): HTMLElement {
   return el(
     "div",
     { class: "totals" },

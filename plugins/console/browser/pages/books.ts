@@ -24,7 +24,7 @@ import type {
   System,
 } from "../contract.ts";
 import { openDrift } from "../drift.ts";
-import { movementsOf } from "../movements.ts";
+import { movedFigure, owedFigure } from "../movements.ts";
 import { section, smallButton, subsection } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
 import { figures } from "../table.ts";
@@ -142,22 +142,9 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
       card(
         t("money.owed"),
         figures([
-          {
-            name: t("books.owed"),
-            value: vnd(money.owed_vnd),
-            title: exactVnd(money.owed_vnd),
-            href: `${BASE}/customers?having=balance`,
-          },
-          {
-            name: t("money.transfers"),
-            value: vnd(money.transfers_vnd),
-            href: movementsOf("transfer", today, today),
-          },
-          {
-            name: t("money.credits"),
-            value: vnd(money.credits_vnd),
-            href: movementsOf("credit", today, today),
-          },
+          { ...owedFigure(money), name: t("books.owed") },
+          movedFigure("transfer", money, today, today),
+          movedFigure("credit", money, today, today),
         ]),
         el("p", { class: "hint" }, t("books.owed.about")),
         commandLine(commandText("report", { from: today, to: today })),

@@ -1,12 +1,12 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { dayBefore, exactVnd, number, percent, vnd } from "../../../page-parts/browser/format.ts";
+import { dayBefore, number, percent, vnd } from "../../../page-parts/browser/format.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow, TimeRow, Traffic } from "../contract.ts";
 import { redraw, showFresh } from "../live.ts";
-import { movementsOf } from "../movements.ts";
+import { movedFigure, owedFigure } from "../movements.ts";
 import { section } from "../section.ts";
 import { get, hasCommand } from "../session.ts";
 import { figures } from "../table.ts";
@@ -37,9 +37,6 @@ async function read(): Promise<HTMLElement[]> {
     get<Report>("/report", { by: "day", from: dayBefore(DAYS - 1), to: today }),
     get<MoneyReport>("/report", { from: today, to: today }),
   ]);
-  const moved = (kind: Parameters<typeof movementsOf>[0], name: string, amount: string) => {
-    return { name, value: vnd(amount), href: movementsOf(kind, today, today) };
-  };
   const of = (ago: number) => days.rows.find(({ day }) => day === dayBefore(ago));
   return [
     card(t("overview.tasks"), taskList(await readTasks(of(0)))),
@@ -52,16 +49,13 @@ async function read(): Promise<HTMLElement[]> {
     card(
       t("overview.money"),
       figures([
-        moved("transfer", t("money.transfers"), money.transfers_vnd),
-        moved("credit", t("money.credits"), money.credits_vnd),
-        moved("bonus", t("money.bonuses"), money.bonuses_vnd),
-        moved("voucher", t("money.vouchers"), money.vouchers_vnd),
-        moved("refund", t("money.refunds"), money.refunds_vnd),
+        movedFigure("transfer", money, today, today),
+        movedFigure("credit", money, today, today),
+        movedFigure("bonus", money, today, today),
+        movedFigure("voucher", money, today, today),
+        movedFigure("refund", money, today, today),
         {
-          name: t("money.owed"),
-          value: vnd(money.owed_vnd),
-          title: exactVnd(money.owed_vnd),
-          href: `${BASE}/customers?having=balance`,
+          ...owedFigure(money),
           note: t("money.owed.gifts", { amount: vnd(money.owed_gifts_vnd) }),
         },
       ]),

@@ -7,7 +7,7 @@ import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow } from "../contract.ts";
 import { list } from "../list.ts";
-import { movementsOf } from "../movements.ts";
+import { movedFigure, owedFigure } from "../movements.ts";
 import { get } from "../session.ts";
 import { type Column, figures } from "../table.ts";
 import { t } from "../text.ts";
@@ -91,25 +91,15 @@ function totals(sums: Report["total"][0], { from = "", to = "" }: Filters): HTML
 
 /** The money that came in, what is owed at the end of the period, and what was sold below its cost. */
 function moneyOf(money: MoneyReport, { from = "", to = "" }: Filters): HTMLElement {
-  const { transfers_vnd, credits_vnd, owed_vnd, below_cost_calls, below_cost_vnd } = money;
   return figures([
-    {
-      name: t("money.transfers"),
-      value: vnd(transfers_vnd),
-      href: movementsOf("transfer", from, to),
-    },
-    { name: t("money.credits"), value: vnd(credits_vnd), href: movementsOf("credit", from, to) },
-    {
-      name: t("money.owed"),
-      value: vnd(owed_vnd),
-      title: exactVnd(owed_vnd),
-      href: `${BASE}/customers?having=balance`,
-    },
+    movedFigure("transfer", money, from, to),
+    movedFigure("credit", money, from, to),
+    owedFigure(money),
     {
       name: t("report.below.short"),
-      value: vnd(below_cost_vnd),
+      value: vnd(money.below_cost_vnd),
       href: `${BASE}/report?${new URLSearchParams({ by: "model", from, to })}`,
-      note: t("list.count", { count: below_cost_calls }),
+      note: t("list.count", { count: money.below_cost_calls }),
     },
   ]);
 }
