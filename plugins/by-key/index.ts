@@ -81,32 +81,21 @@ export default function byKey(
     routes(router) {
       const questions = [...ownQuestions(services), ...questionsOfOthers(services)];
       addKeyRoutes(router, services, "", questions.map(routeOf));
+      const addPage = (path: string, type: string, make: () => Promise<string>) => {
+        let made: Promise<string> | undefined;
+        const handler = async () => {
+          made ??= make();
+          return { status: 200, headers: ["content-type", type], body: await made };
+        };
+        router.addRoute({ method: "GET", path, access: "public", handler });
+      };
       // Described when it is asked for: by then all plugins have added their routes.
-      let described: Promise<string> | undefined;
-      const describe = async () => {
+      addPage("/openapi.json", "application/json", async () => {
         const { openApi } = await import("./openapi.ts");
         return JSON.stringify(openApi(router.all(), questions, services));
-      };
-      router.addRoute({
-        method: "GET",
-        path: "/openapi.json",
-        access: "public",
-        handler: async () => {
-          described ??= describe();
-          const headers = ["content-type", "application/json"];
-          return { status: 200, headers, body: await described };
-        },
       });
-      router.addRoute({
-        method: "GET",
-        path: "/errors.md",
-        access: "public",
-        handler: async () => {
-          // Plain text, since browsers save other Markdown as a file.
-          const headers = ["content-type", "text/plain; charset=utf-8"];
-          return { status: 200, headers, body: await readFile(ERRORS, "utf8") };
-        },
-      });
+      // Plain text, since browsers save other Markdown as a file.
+      addPage("/errors.md", "text/plain; charset=utf-8", () => readFile(ERRORS, "utf8"));
     },
   };
 }
