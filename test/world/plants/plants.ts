@@ -70,7 +70,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "",
     store: "embedded",
     faults: { kill: 2_000, ledgerSlow: 2_000 },
-    from: 110,
+    from: 122,
   },
   "a charge that the journal refused is not taken back": {
     file: "core/money/embedded/calls.ts",
@@ -141,6 +141,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "",
     store: "embedded",
     faults: { ledgerRestored: 6_000 },
+    from: 3,
   },
   "a late post is given up": {
     file: "core/money/late-posts.ts",
@@ -255,7 +256,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "if false then",
     store: "redis",
     faults: { purseChange: 700, redisWipe: 2_000 },
-    from: 11,
+    from: 22,
   },
   "a post leaves its purses as they were": {
     file: "core/money/embedded/wallet.ts",
@@ -400,7 +401,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { kill: 2_500, ledgerLosesReplies: 2_000, redisWipe: 4_000 },
     movements: 300,
-    from: 6,
+    from: 7,
   },
   "the ledger commits posts of a gateway that is no member": {
     file: "test/support/epoch-books.ts",
