@@ -206,8 +206,8 @@ export interface CallSearch extends Omit<UsageQuery, "accountId"> {
   readonly upstream?: string | undefined;
   /** `failed`: anything but 200, and replies that broke off. */
   readonly status?: number | "failed" | undefined;
-  /** Only calls of which no one knows what they cost the operator. */
-  readonly isCostUnknown?: boolean | undefined;
+  /** Only calls of which no one knows what they cost the operator; `below`: only those that cost more than they brought. */
+  readonly cost?: "unknown" | "below" | undefined;
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 }

@@ -45,7 +45,7 @@ export function callRoutes(services: Services): OperatorRoute[] {
       async handle({ query }) {
         const asked = readQuery(callSearch, query);
         if (isRefusal(asked)) return asked;
-        const { account, key, cost, from, to, ...search } = asked;
+        const { account, key, from, to, ...search } = asked;
         // Calls are read by account, in the order of its index.
         const owner = key === undefined ? account : await accounts.ownerOfKey(key);
         if (key !== undefined && (owner === undefined || (account ?? owner) !== owner)) {
@@ -55,7 +55,6 @@ export function callRoutes(services: Services): OperatorRoute[] {
           ...search,
           accountId: owner,
           keyId: key,
-          isCostUnknown: cost === "unknown",
           from: from?.start,
           to: to?.end,
         });

@@ -204,7 +204,7 @@ export const callSearch = mapping({
       v.transform((text) => (text === "failed" ? text : Number(text))),
     ),
   ),
-  cost: v.optional(v.literal("unknown", "unknown")),
+  cost: v.optional(oneOf(["unknown", "below"])),
   from: v.optional(period),
   to: v.optional(period),
   limit,

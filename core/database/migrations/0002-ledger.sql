@@ -171,6 +171,8 @@ create table usage_records (
 ) partition by range (at);
 
 create index usage_records_account on usage_records (account_id, at desc, call_id desc);
+-- Calls that cost the operator more than they brought. Few do, so it costs next to nothing.
+create index usage_records_below_cost on usage_records (at desc, call_id desc) where provider_cost > charged;
 
 -- Calls that could not be committed, for an operator to look at. Text takes anything that an entry may have.
 --

@@ -41,19 +41,20 @@ export async function usage(sql: Pick<Sql, "query">, query: UsageQuery): Promise
 const SEARCHED_MAX = 20_000;
 
 /**
- * Reads the newest calls in the order of an index, of an account or of all, and keeps those that pass the other filters. So
- * no filter needs an index of its own, and the time is bounded however rare the matches are.
+ * Reads the newest calls in the order of an index, of an account, of all, or of those below cost, and keeps those that pass
+ * the other filters. So no other filter needs an index of its own, and the time is bounded however rare the matches are.
  */
 export async function searchCalls(
   sql: Pick<Sql, "query">,
   search: CallSearch,
 ): Promise<FoundCalls> {
-  const { accountId, keyId, model, upstream, status, isCostUnknown } = search;
+  const { accountId, keyId, model, upstream, status, cost } = search;
   const { from, to, before, limit } = search;
   const parameters: Parameter[] = [];
   const given = (value: Parameter) => `$${parameters.push(value)}`;
   const read: string[] = [];
-  if (accountId !== undefined) read.push(`account_id = ${given(accountId)}`);
+  if (cost === "below") read.push("provider_cost > charged");
+  else if (accountId !== undefined) read.push(`account_id = ${given(accountId)}`);
   if (from) read.push(`at >= ${given(from)}`);
   if (to) read.push(`at < ${given(to)}`);
   if (before) {
@@ -63,11 +64,12 @@ export async function searchCalls(
   const calls = `from usage_records ${whereAll(read)} order by at desc, call_id desc`;
   const own = [...parameters];
   const kept: string[] = [];
+  if (cost === "below" && accountId !== undefined) kept.push(`account_id = ${given(accountId)}`);
   if (keyId !== undefined) kept.push(`key_id = ${given(keyId)}`);
   if (model !== undefined) kept.push(`model = ${given(model)}`);
   if (upstream === "-") kept.push("upstream is null");
   else if (upstream !== undefined) kept.push(`upstream = ${given(upstream)}`);
-  if (isCostUnknown) kept.push("provider_cost is null");
+  if (cost === "unknown") kept.push("provider_cost is null");
   if (status === "failed") kept.push("(status <> 200 or outcome = 'broken')");
   else if (status !== undefined) kept.push(`status = ${given(status)}`);
   const found = await sql.query<UsageRecord>(

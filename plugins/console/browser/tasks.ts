@@ -153,9 +153,9 @@ function messageTasks(failed: readonly object[]): Task[] {
 
 function costTasks(today: SumsRow | undefined): Task[] {
   if (!today || today.below_cost_calls === 0) return [];
-  const { below_cost_calls: count, below_cost_vnd } = today;
+  const { day = "", below_cost_calls: count, below_cost_vnd } = today;
   const text = t("task.below", { count, amount: vnd(below_cost_vnd) });
-  return [{ kind: "info", text, path: "/report?by=model" }];
+  return [{ kind: "info", text, path: `/calls?cost=below&from=${day}&to=${day}` }];
 }
 
 function countOf(found: readonly unknown[]): string {

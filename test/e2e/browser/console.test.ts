@@ -691,6 +691,36 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     t.equal(await page.getByLabel("Status").inputValue(), "502");
   });
 
+  t.test("lists the calls of a period that were sold below cost", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const today = dayOf(new Date());
+    await ledgerSql(
+      stage.gateway,
+      `insert into usage_records select (r).* from (
+        select json_populate_record(record, json_build_object(
+          'call_id', gen_random_uuid(), 'at', now(), 'charged', 1, 'provider_cost', 2)) r
+        from usage_records record limit 1
+      ) one`,
+    );
+    const rows = page.locator("main tbody tr");
+    const countOf = (text: string | null) => Number(/\d+/.exec(text ?? "")?.[0]);
+    await signIn(visitor);
+    const sentence = page.getByRole("link", { name: "cost more than they brought" });
+    const count = countOf(await sentence.textContent());
+    await sentence.click();
+    await page.waitForURL(`**/calls?cost=below&from=${today}&to=${today}`);
+    await settled(page);
+    t.equal(await rows.count(), count);
+    t.equal(await page.getByLabel("Cost").inputValue(), "below");
+    t.match(await page.locator(".cli code").textContent(), /call list --cost below --from/);
+    await open(page, `/report?from=${today}`);
+    const figure = page.locator(".totals a", { hasText: "Sold below cost" });
+    t.equal(countOf(await figure.locator("small").textContent()), count);
+    await figure.click();
+    await page.waitForURL(`**/calls?cost=below&from=${today}&to=${today}`);
+  });
+
   t.test("finds a customer by a pasted key, which the address never has", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
     const { page } = visitor;

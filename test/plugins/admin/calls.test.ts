@@ -20,7 +20,8 @@ t.test("operators find calls of all customers", async (t) => {
     gateway,
     `select make_usage_partition(now() - interval '1 day');
     ${calls(busy.accountId, busy.keyId, CALLS)} ${calls(other.accountId, other.keyId, 3)}
-    update usage_records set provider_cost = 1, upstream = null where account_id = '${other.accountId}' and status = 502`,
+    update usage_records set provider_cost = 1, upstream = null where account_id = '${other.accountId}' and status = 502;
+    update usage_records set provider_cost = 2 where account_id = '${busy.accountId}' and status = 502`,
   );
   const find = async (query: Record<string, string>) => {
     const { status, body } = await admin(gateway, "GET", `/calls?${new URLSearchParams(query)}`);
@@ -46,6 +47,8 @@ t.test("operators find calls of all customers", async (t) => {
       upstream: { upstream: "openai" },
       none: { upstream: "-" },
       cost: { cost: "unknown" },
+      below: { cost: "below" },
+      free: { cost: "below", status: "200" },
       status: { status: "failed" },
       one: { status: "502" },
       day: { to: "2026-01-01" },
@@ -53,7 +56,7 @@ t.test("operators find calls of all customers", async (t) => {
     })) {
       counts[name] = (await find({ account: other.accountId, ...query })).calls.length;
     }
-    const found = { key: 3, model: 2, upstream: 0, none: 1, cost: 2 };
+    const found = { key: 3, model: 2, upstream: 0, none: 1, cost: 2, below: 1, free: 0 };
     t.strictSame(counts, { ...found, status: 2, one: 1, day: 0, nobody: 0 });
   });
 
@@ -102,9 +105,19 @@ t.test("operators find calls of all customers", async (t) => {
     t.equal(all.calls.length, 1000);
   });
 
+  t.test("and those below cost at once, however old", async (t) => {
+    for (const query of [{}, { account: busy.accountId }, { key: busy.keyId }]) {
+      const { calls, next } = await find({ cost: "below", ...query });
+      const [oldest] = calls.filter(({ account_id }) => account_id === busy.accountId);
+      t.match(oldest, { status: 502, provider_cost_vnd: "0.000002" });
+      t.equal(next, null);
+    }
+  });
+
   t.test("and learn what is wrong with a filter", async (t) => {
     for (const [query, words] of [
       ["status=fine", "status"],
+      ["cost=above", "cost"],
       ["from=yesterday", "from"],
       ["account=minh", "account"],
       ["before=now", "before"],

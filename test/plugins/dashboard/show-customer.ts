@@ -45,16 +45,17 @@ function callsOf(accountId: string, keyIds: readonly string[]): string {
       models.model, case when models.place = 0 and n % 4 = 0 then 'claude-3-opus-latest' end, 'anthropic', tokens, 0, 0, tokens / 4, 0, 0,
       case when status = 200 then tokens * 5 / 4 * models.price else 0 end, 0, 100,
       600 + (n * 7919) % 9000, 300, status, true,
-      case when status = 200 then 'complete' else 'refused' end, false, 'mtok', '0123abcd', 36000000000
+      case when status = 200 then 'complete' else 'refused' end, false, 'mtok', '0123abcd', 36000000000,
+      null, null, null, null, null, case when status = 200 then tokens * 5 / 4 * models.cost else 0 end
     from (
       select n, date_trunc('milliseconds', now() - interval '30 days' * n / 1400) as at,
         400 + (n * 104729) % 6000 as tokens, case when n % 97 = 5 then 502 else 200 end as status
       from generate_series(0, 1399) n
     ) calls
     join (values
-      (0, 'claude-opus-5-5', 36000), (1, 'claude-sonnet-5-5', 22000), (2, 'gpt-5.6-sol', 26000),
-      (3, 'gemini-3.5-flash', 4000), (4, 'claude-haiku-5-5', 9000), (5, 'deepseek-v4-flash', 1500)
-    ) models (place, model, price)
+      (0, 'claude-opus-5-5', 36000, 27000), (1, 'claude-sonnet-5-5', 22000, 17500), (2, 'gpt-5.6-sol', 26000, 19000),
+      (3, 'gemini-3.5-flash', 4000, 3100), (4, 'claude-haiku-5-5', 9000, 9400), (5, 'deepseek-v4-flash', 1500, null)
+    ) models (place, model, price, cost)
       on models.place = (array[0, 1, 0, 2, 3, 1, 4, 0, 5, 1])[1 + (n * 31) % 10]
     where extract(isodow from at at time zone 'Asia/Ho_Chi_Minh') < 6 or n % 3 = 0
     on conflict do nothing;`;

@@ -112,9 +112,10 @@ export const moneyCommands: readonly Command[] = [
     options: {
       upstream: { value: "NAME", about: "a provider, or - for none", example: "anthropic" },
       cost: {
-        value: "unknown",
-        about: "unknown: calls whose cost is not known",
-        example: "unknown",
+        value: "KIND",
+        about:
+          "unknown: calls whose cost is not known; below: those that cost more than they brought",
+        example: "below",
       },
       status: { value: "STATUS", about: "failed, or one status", example: "failed" },
       before: { value: "NEXT", about: "go on from `next` of the list before" },

@@ -47,6 +47,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
         options: [
           ["", t("all")],
           ["unknown", t("unknown")],
+          ["below", t("report.below.short")],
         ],
       },
       { name: "key", label: t("calls.key") },

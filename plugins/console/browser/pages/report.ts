@@ -98,7 +98,7 @@ function moneyOf(money: MoneyReport, { from = "", to = "" }: Filters): HTMLEleme
     {
       name: t("report.below.short"),
       value: vnd(money.below_cost_vnd),
-      href: `${BASE}/report?${new URLSearchParams({ by: "model", from, to })}`,
+      href: `${BASE}/calls?${new URLSearchParams({ cost: "below", from, to })}`,
       note: t("list.count", { count: money.below_cost_calls }),
     },
   ]);
