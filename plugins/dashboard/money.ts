@@ -6,6 +6,7 @@ import {
   type Services,
   statementJson,
 } from "../../core/plugin/index.ts";
+import { fileHeaders } from "../page-parts/downloads.ts";
 import { statementCsv } from "./csv.ts";
 import { statementInput } from "./usage-input.ts";
 
@@ -31,14 +32,7 @@ export function moneyRoutes({ usage }: Services): CustomerRoute[] {
         const { from, to, month, decimal } = input;
         return {
           status: 200,
-          headers: [
-            "content-type",
-            "text/csv; charset=utf-8",
-            "content-disposition",
-            `attachment; filename="money-${month}.csv"`,
-            "cache-control",
-            "no-store",
-          ],
+          headers: fileHeaders(`money-${month}.csv`),
           body: statementCsv(await usage.statement(accountId, from, to), `${month}-01`, decimal),
         };
       },

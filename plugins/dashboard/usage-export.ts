@@ -8,7 +8,7 @@ import {
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
-import { Downloads } from "../page-parts/downloads.ts";
+import { Downloads, fileHeaders } from "../page-parts/downloads.ts";
 import { type CallRecord, withKeyNames } from "./call-record.ts";
 import { csvHead, csvRow, type Decimal } from "./csv.ts";
 import { ExportTurns } from "./export-turns.ts";
@@ -75,12 +75,7 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
       return {
         status: 200,
         headers: [
-          "content-type",
-          "text/csv; charset=utf-8",
-          "content-disposition",
-          `attachment; filename="${name}"`,
-          "cache-control",
-          "no-store",
+          ...fileHeaders(name),
           ...(archivedBefore ? ["x-archived-before", archivedBefore.toISOString()] : []),
         ],
         body: downloads.counted(person, text(accountId, filter, decimal)),

@@ -1,3 +1,9 @@
+/** Returns the headers of a file that a browser saves under `name`. */
+export function fileHeaders(name: string, type = "text/csv; charset=utf-8"): string[] {
+  const saved = `attachment; filename="${name}"`;
+  return ["content-type", type, "content-disposition", saved, "cache-control", "no-store"];
+}
+
 /** The files that customers download at this moment, by account. */
 export class Downloads {
   private readonly open = new Map<string, number>();

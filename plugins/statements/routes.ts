@@ -14,7 +14,7 @@ import {
   type Services,
   v,
 } from "../../core/plugin/index.ts";
-import { Downloads } from "../page-parts/downloads.ts";
+import { Downloads, fileHeaders } from "../page-parts/downloads.ts";
 import type { Decimal } from "./canonical.ts";
 import { buyerOf, setBuyer } from "./customers.ts";
 import { type ClosedStatement, csvOf, jsonOf, summaryJson } from "./file.ts";
@@ -156,9 +156,8 @@ async function fileOf(
   const isJson = form === "json";
   const name = `statement-${statement.month}.${isJson ? "json" : "csv"}`;
   const headers = [
-    ...["content-type", isJson ? "application/json" : "text/csv; charset=utf-8"],
-    ...["content-disposition", `attachment; filename="${name}"`],
-    ...["cache-control", "no-store", "x-content-type-options", "nosniff"],
+    ...fileHeaders(name, isJson ? "application/json" : undefined),
+    ...["x-content-type-options", "nosniff"],
   ];
   if (!isJson) return { status: 200, headers, body: csvOf(services.usage.months, statement, form) };
   const { body } = await json(services, options, statement, Number.POSITIVE_INFINITY);

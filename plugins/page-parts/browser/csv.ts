@@ -1,10 +1,34 @@
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 /** A spreadsheet runs a text that begins like this as a formula, and customers choose the names of keys. */
 const FORMULA = /^[ \t\r\n]*[=+\-@]|^[\t\r]/;
+/** Spreadsheets read a file as UTF-8 if it begins with this. */
+const MARK = "\ufeff";
+
+/** The decimal mark of a file. With `comma`, semicolons separate the fields. */
+type Decimal = "point" | "comma";
+
+/** Returns rows as a CSV file: the fields of `like`, in its order. */
+export function csvFile(
+  rows: readonly object[],
+  like: object = rows[0] ?? {},
+  decimal: Decimal = "point",
+): string {
+  const names = Object.keys(like);
+  const lines = rows.map((row) => {
+    const fields: Readonly<Record<string, unknown>> = { ...row };
+    return csvLine(
+      names.map((name) => fields[name]),
+      decimal,
+    );
+  });
+  return MARK + [csvLine(names, decimal), ...lines, ""].join("\r\n");
+}
 
 /** Returns a line of a CSV file, without its end. Objects are written as JSON; null and undefined are empty. */
-export function csvLine(values: readonly unknown[]): string {
-  return values.map(fieldOf).join(",");
+export function csvLine(values: readonly unknown[], decimal: Decimal = "point"): string {
+  const fields = values.map(fieldOf);
+  if (decimal === "point") return fields.join(",");
+  return fields.map((field) => (NUMBER.test(field) ? field.replace(".", ",") : field)).join(";");
 }
 
 function fieldOf(value: unknown): string {
@@ -15,5 +39,5 @@ function fieldOf(value: unknown): string {
 }
 
 function quoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
