@@ -37,7 +37,7 @@ async function question(
   boundMicroVnd: bigint | undefined,
 ): Promise<Refusal | undefined> {
   const size = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
-  if (boundMicroVnd === undefined || size <= boundMicroVnd) return undefined;
+  if (accountId === null || boundMicroVnd === undefined || size <= boundMicroVnd) return undefined;
   const [account, wallet] = await Promise.all([accounts.find(accountId), balances(accountId)]);
   if (!account || !wallet) return undefined;
   const what =

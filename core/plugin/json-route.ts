@@ -34,6 +34,8 @@ interface JsonRoute<Visitor> {
 export interface OperatorRoute extends JsonRoute<Operator> {
   /** The least right that it needs. Default: `read` for a GET, `owner` for a change. */
   readonly right?: Right;
+  /** Returns about what an id in the path names: fields for the audit trail, beside those of the request. `account_id`: whose it is. */
+  subject?(params: PlainRequest["params"]): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 export type CustomerRoute = JsonRoute<Customer>;
 export type PublicRoute = JsonRoute<"public">;
@@ -272,13 +274,18 @@ async function audit(
   operator: Operator,
 ): Promise<PlainResponse | Refusal> {
   const { params, body, remoteAddress } = request;
-  const { account = "" } = params;
+  const { account_id, ...subject } = (await route.subject?.(params)) ?? {};
+  const account = String(params["account"] ?? account_id);
   const id = await operatorActions.begin({
     operator: operator.name,
     remoteAddress,
     action,
     accountId: isId(account) ? account : null,
-    details: { ...shortened(params), ...shortened(objectOf(parseJson(body.toString())) ?? {}) },
+    // After the body, which could name another one.
+    details: {
+      ...shortened(objectOf(parseJson(body.toString())) ?? {}),
+      ...shortened({ ...params, ...subject }),
+    },
   });
   const reply = await route.handle(request, operator);
   await operatorActions.end(id, reply.status).catch((error: unknown) => {

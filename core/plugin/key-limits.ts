@@ -1,6 +1,5 @@
 import type { AccountKey, KeyLimitsChange, KeyLimitsJson, Limited } from "../accounts/index.ts";
 import { formatVnd } from "../catalogue/amount.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
 import { matchesModel } from "../catalogue/model-pattern.ts";
 import { isAddressRange } from "../process/client-address.ts";
 import { day, matching, passing, v, whole } from "../process/options.ts";
@@ -71,8 +70,17 @@ export const keyLimits = {
     calls_at_once: limit(whole(1, 10_000)),
   },
 
-  /** Refuses limits with a model that the catalogue does not have: probably a typing error. */
-  refusal({ models }: KeyLimitsChange, catalogue: Catalogue): Refusal | undefined {
+  /** Refuses limits with a model that the catalogue does not have, or an end that is over: probably typing errors. */
+  refusal(
+    { models, ends_at }: KeyLimitsChange,
+    { catalogue, clock }: Pick<Services, "catalogue" | "clock">,
+  ): Refusal | undefined {
+    if (ends_at != null && Date.parse(ends_at) <= clock.now()) {
+      return refuse.badRequest(
+        "ends_at: this time is over. Expected a later one; to stop calls at once, use paused.",
+        { param: "ends_at", code: "time_is_over" },
+      );
+    }
     const unknown = models?.find(
       (pattern) => !catalogue.models.some(({ id }) => matchesModel(pattern, id)),
     );

@@ -27,7 +27,7 @@ export interface Operator {
   /** True if the password or a code must be given again before money moves. */
   readonly needsProof?: boolean;
   /** The movement that a second person has approved, for the time of this request. */
-  readonly approved?: { readonly accountId: string; readonly amountMicroVnd: bigint };
+  readonly approved?: { readonly accountId: string | null; readonly amountMicroVnd: bigint };
 }
 
 /** The roles of operators and their rights. */
@@ -37,11 +37,11 @@ export const roles = {
   allow: (role: Role, right: Right): boolean => roles.of(role).includes(right),
 };
 
-/** A movement of money that an operator asks for. An amount below 0 takes money away. */
+/** A movement of money that an operator asks for. An amount below 0 takes money away. Vouchers have no account yet. */
 export interface AskedMovement {
   readonly operator: Operator;
   /** The request that is sent again once the movement is approved. */
   readonly request: { readonly method: string; readonly path: string; readonly body: Buffer };
-  readonly accountId: string;
+  readonly accountId: string | null;
   readonly amountMicroVnd: bigint;
 }

@@ -205,8 +205,8 @@ export interface Command {
   /** Sent with every request, in addition to the options. */
   readonly fields?: Readonly<Record<string, string | number | boolean>>;
   /**
-   * It moves money: the route takes `confirm_above_vnd`, and refuses more with `confirmation` (confirmation.ts). Then the
-   * command asks. Adds the flag `--yes`, which moves any amount.
+   * It moves money, or changes prices: the route takes `confirm_above_vnd`, and refuses more, or any change of a price, with
+   * a question. Then the command asks it. Adds the flag `--yes`, which is not asked.
    */
   readonly confirms?: boolean;
   /**

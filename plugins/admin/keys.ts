@@ -16,6 +16,10 @@ import { unknownAccount, unknownKey } from "./unknown.ts";
 /** Routes to create, list, find, limit and revoke API keys. Only the reply that creates a key has its secret. */
 export function keyRoutes(services: Services, activeKeysMax: number): OperatorRoute[] {
   const { accounts, keys } = services;
+  const subject: OperatorRoute["subject"] = async ({ key = "" }) => {
+    const [found] = isId(key) ? await accounts.findKeys(key) : [];
+    return found && { account_id: found.accountId, key_name: found.name };
+  };
   return [
     {
       method: "POST",
@@ -26,7 +30,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
         const wanted = readBody(newKey, body);
         if (isRefusal(wanted)) return wanted;
         if (!isId(account)) return unknownAccount(account);
-        const refusal = keyLimits.refusal(wanted.limits, services.catalogue);
+        const refusal = keyLimits.refusal(wanted.limits, services);
         if (refusal) return refusal;
         const { name, limits } = wanted;
         const result = await keys.create(account, name, activeKeysMax, limits);
@@ -75,6 +79,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
       method: "POST",
       path: "/keys/:key/limit",
       right: "support",
+      subject,
       async handle({ params, body }) {
         const key = params["key"] ?? "";
         const wanted = readBody(keyLimit, body);
@@ -89,11 +94,15 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
       method: "POST",
       path: "/keys/:key/limits",
       right: "support",
+      subject,
       async handle({ params, body }) {
         const wanted = readBody(keyChange, body);
         if (isRefusal(wanted)) return wanted;
         const { reason: _, ...change } = wanted;
-        const refusal = keyLimits.refusal(change, services.catalogue);
+        if (Object.keys(change).length === 0) {
+          return refuse.badRequest("Nothing to change: send at least one limit.");
+        }
+        const refusal = keyLimits.refusal(change, services);
         if (refusal) return refusal;
         const key = await accounts.setKeyLimits(params["key"] ?? "", change);
         return key ? done(await keyBody(services, key)) : unknownKey();
@@ -103,6 +112,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
       method: "POST",
       path: "/keys/:key/revoke",
       right: "support",
+      subject,
       async handle({ params }) {
         const key = params["key"] ?? "";
         if (isId(key) && (await keys.revoke(key))) return done({ id: key, status: "revoked" });

@@ -65,14 +65,17 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
     vi: `tạo khóa {name} của {account}${LIMITS.vi}`,
   },
   "POST keys/limit": {
-    en: "limited the key {key}[; requests a minute: {requests_per_minute}]",
-    vi: "giới hạn khóa {key}[; yêu cầu mỗi phút: {requests_per_minute}]",
+    en: "limited the key {key}[ ({key_name})][ of {account}][; requests a minute: {requests_per_minute}]",
+    vi: "giới hạn khóa {key}[ ({key_name})][ của {account}][; yêu cầu mỗi phút: {requests_per_minute}]",
   },
   "POST keys/limits": {
-    en: `limited the key {key}[; paused: {paused}]${LIMITS.en}`,
-    vi: `giới hạn khóa {key}[; tạm dừng: {paused}]${LIMITS.vi}`,
+    en: `limited the key {key}[ ({key_name})][ of {account}][; paused: {paused}]${LIMITS.en}`,
+    vi: `giới hạn khóa {key}[ ({key_name})][ của {account}][; tạm dừng: {paused}]${LIMITS.vi}`,
   },
-  "POST keys/revoke": { en: "revoked the key {key}", vi: "thu hồi khóa {key}" },
+  "POST keys/revoke": {
+    en: "revoked the key {key}[ ({key_name})][ of {account}]",
+    vi: "thu hồi khóa {key}[ ({key_name})][ của {account}]",
+  },
   "POST accounts/notes": { en: "noted about {account}", vi: "ghi chú về {account}" },
   "POST accounts/sessions/end": {
     en: "ended all sessions of {account}",
@@ -130,9 +133,13 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
     en: "made voucher codes: {count} × {amount_vnd} đ[; uses of each: {uses}][; from: {from}][; until: {until}][; for: {note}]",
     vi: "tạo mã quà tặng: {count} × {amount_vnd} đ[; lượt dùng mỗi mã: {uses}][; từ: {from}][; đến: {until}][; để: {note}]",
   },
+  "POST vouchers/open": {
+    en: "opened the vouchers {voucher}[ ({note})]",
+    vi: "mở đợt mã quà tặng {voucher}[ ({note})]",
+  },
   "POST vouchers/cancel": {
-    en: "cancelled the vouchers {voucher}",
-    vi: "hủy đợt mã quà tặng {voucher}",
+    en: "cancelled the vouchers {voucher}[ ({note})]",
+    vi: "hủy đợt mã quà tặng {voucher}[ ({note})]",
   },
   "POST messages/retry": { en: "sent the message {id} again", vi: "gửi lại thư {id}" },
   "POST messages/test": {
@@ -161,8 +168,14 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
     vi: "tạo token {name} với vai trò {role}",
   },
   "POST tokens/revoke": { en: "revoked the token {name}", vi: "thu hồi token {name}" },
-  "POST approvals/approve": { en: "approved {approval}", vi: "duyệt {approval}" },
-  "POST approvals/refuse": { en: "refused {approval}", vi: "từ chối {approval}" },
+  "POST approvals/approve": {
+    en: "approved {approval}[: {amount_vnd} đ][ for {account}][, asked by {asked_by}]",
+    vi: "duyệt {approval}[: {amount_vnd} đ][ cho {account}][, do {asked_by} đề nghị]",
+  },
+  "POST approvals/refuse": {
+    en: "refused {approval}[: {amount_vnd} đ][ for {account}][, asked by {asked_by}]",
+    vi: "từ chối {approval}[: {amount_vnd} đ][ cho {account}][, do {asked_by} đề nghị]",
+  },
 };
 
 /** The status of a movement that needs a second person. */

@@ -74,7 +74,7 @@ export class AdminToken {
     if (operator) return operator;
     await this.count(address);
     this.log.warn({ address, path: request.path }, "a wrong admin token was sent");
-    return denied("The admin token is wrong.");
+    return denied("The token is wrong, or the session of it has ended: sign in again.");
   }
 
   /** Returns how long this address has to wait before its next try; 0 if it may try now. */

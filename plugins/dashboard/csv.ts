@@ -1,4 +1,10 @@
-import { fieldsIn, formatVnd, type Services, usageJson } from "../../core/plugin/index.ts";
+import {
+  fieldsIn,
+  formatVnd,
+  type Services,
+  usageJson,
+  vietnamTime,
+} from "../../core/plugin/index.ts";
 import type { CallRecord } from "./call-record.ts";
 
 /** The decimal mark of a file. With `comma`, semicolons separate the fields. */
@@ -79,7 +85,6 @@ export const csvColumns: readonly string[] = columns.map(({ name }) => name);
 const BYTE_ORDER_MARK = "\ufeff";
 /** RFC 4180 and Excel end lines with CRLF. */
 const LINE_END = "\r\n";
-const VIETNAM_MS = 7 * 3_600_000;
 
 const POINT: Style = { separator: separatorOf("point"), number: (text) => text };
 const COMMA: Style = {
@@ -146,8 +151,4 @@ function styleOf(decimal: Decimal): Style {
 
 function separatorOf(decimal: Decimal): string {
   return decimal === "comma" ? ";" : ",";
-}
-
-function vietnamTime(at: Date): string {
-  return new Date(at.getTime() + VIETNAM_MS).toISOString().slice(0, 19).replace("T", " ");
 }

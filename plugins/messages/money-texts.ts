@@ -82,26 +82,29 @@ export function budgetTexts(budget: SpentBudget, url: string): Texts {
     period: PERIODS[language][period],
   });
   const [vi, en] = [of("vi"), of("en")];
+  const isSpent = chargedMicroVnd >= limitMicroVnd;
+  const viUp = isSpent ? "đã hết ngân sách" : "còn quá ít ngân sách";
+  const enUp = isSpent ? "has used up its budget" : "has too little left of its budget";
   const page = `${url}/dashboard/keys`;
   return {
     vi: {
       subject: isUp
-        ? `Khóa API ${keyName} đã hết ngân sách`
+        ? `Khóa API ${keyName} ${viUp}`
         : `Khóa API ${keyName} đã dùng hơn 80 % ngân sách`,
       paragraphs: [
         isUp
-          ? `Khóa API ${key} đã hết ngân sách ${vi.period}: ${vi.spent}. Lượt gọi mới bằng khóa này bị từ chối với lỗi 402.`
+          ? `Khóa API ${key} ${viUp} ${vi.period}: ${vi.spent}. Lượt gọi mới bằng khóa này bị từ chối với lỗi 402.`
           : `Khóa API ${key} đã dùng hơn 80 % ngân sách ${vi.period}: ${vi.spent}.`,
         `Bạn có thể đổi ngân sách tại:\n${page}`,
       ],
     },
     en: {
       subject: isUp
-        ? `The API key ${keyName} has used up its budget`
+        ? `The API key ${keyName} ${enUp}`
         : `The API key ${keyName} has used more than 80% of its budget`,
       paragraphs: [
         isUp
-          ? `The API key ${key} has used up its budget ${en.period}: ${en.spent}. New calls with it are refused with error 402.`
+          ? `The API key ${key} ${enUp} ${en.period}: ${en.spent}. New calls with it are refused with error 402.`
           : `The API key ${key} has used more than 80% of its budget ${en.period}: ${en.spent}.`,
         `You can change the budget here:\n${page}`,
       ],

@@ -34,6 +34,13 @@ const RULES: readonly GaugeRule[] = [
     path: "/money?state=unmatched",
   },
   {
+    gauge: "tollgate_pending_approvals",
+    above: 0,
+    vi: (n) => `${n} khoản tiền chờ người thứ hai duyệt`,
+    en: (n) => `${n} movements of money wait for a second person`,
+    path: "/approvals",
+  },
+  {
     gauge: "tollgate_drifting_wallets",
     above: 0,
     vi: (n) => `${n} ví lệch với sổ cái`,

@@ -1,4 +1,4 @@
-import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
+import { PeriodicTask, type Services, ThrottledLog, vietnamTime } from "../../core/plugin/index.ts";
 import type { Texts } from "./mail-text.ts";
 import type { Outbox } from "./outbox.ts";
 import { findTroubles, type Trouble } from "./troubles.ts";
@@ -112,15 +112,15 @@ const HEADS = {
 
 function textsOf(kind: string, trouble: Trouble, began: Date, link: string): Texts {
   const head = HEADS[kind as keyof typeof HEADS];
-  const since = began.toISOString();
+  const since = vietnamTime(began).slice(0, 16);
   return {
     vi: {
       subject: `${head.vi}: ${trouble.vi}`,
-      paragraphs: [`${trouble.vi}. Bắt đầu lúc ${since}.`, link],
+      paragraphs: [`${trouble.vi}. Bắt đầu lúc ${since} (giờ Việt Nam).`, link],
     },
     en: {
       subject: `${head.en}: ${trouble.en}`,
-      paragraphs: [`${trouble.en}. It began at ${since}.`, link],
+      paragraphs: [`${trouble.en}. It began at ${since} (Vietnam time).`, link],
     },
   };
 }

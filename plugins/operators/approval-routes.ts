@@ -24,6 +24,12 @@ const refusal = mapping({ reason: line(500, "a reason of 1 to 500 characters on 
 
 /** Routes that list movements which need a second person, and decide them. */
 export function approvalRoutes({ accounts }: Services, approvals: Approvals): OperatorRoute[] {
+  const subject: OperatorRoute["subject"] = async (params) => {
+    const found = await approvals.find(idIn(params));
+    if (!found) return undefined;
+    const { accountId: account_id, amountMicroVnd, proposedBy: asked_by } = found;
+    return { account_id, amount_vnd: formatVnd(amountMicroVnd), asked_by };
+  };
   return [
     {
       method: "GET",
@@ -33,11 +39,12 @@ export function approvalRoutes({ accounts }: Services, approvals: Approvals): Op
         if (isRefusal(wanted)) return wanted;
         const { state, limit, before } = wanted;
         const found = await approvals.list(state, limit, before);
-        const emails = await accounts.emails([...new Set(found.map(({ accountId }) => accountId))]);
+        const ids = found.flatMap(({ accountId }) => accountId ?? []);
+        const emails = await accounts.emails([...new Set(ids)]);
         return done(
           found.map((approval) => ({
             ...shown(approval),
-            email: emails.get(approval.accountId) ?? null,
+            email: emails.get(approval.accountId ?? "") ?? null,
             is_own: approval.proposedPerson === operator.person,
           })),
         );
@@ -47,6 +54,7 @@ export function approvalRoutes({ accounts }: Services, approvals: Approvals): Op
       method: "POST",
       path: "/approvals/:approval/approve",
       right: "money",
+      subject,
       async handle({ params, remoteAddress }, operator) {
         const decided = await approvals.approve(idIn(params), operator, remoteAddress);
         return isRefusal(decided) ? decided : done(shown(decided));
@@ -56,6 +64,7 @@ export function approvalRoutes({ accounts }: Services, approvals: Approvals): Op
       method: "POST",
       path: "/approvals/:approval/refuse",
       right: "money",
+      subject,
       async handle({ params, body }, operator) {
         const wanted = readBody(refusal, body);
         if (isRefusal(wanted)) return wanted;
@@ -77,6 +86,7 @@ function shown(approval: Approval) {
     id: approval.id,
     state: approval.state,
     action: approval.path.split("/").at(-1),
+    path: approval.path,
     account_id: approval.accountId,
     amount_vnd: formatVnd(approval.amountMicroVnd),
     reference: approval.reference,

@@ -36,7 +36,8 @@ export interface Approval {
   readonly method: string;
   readonly path: string;
   readonly body: string;
-  readonly accountId: string;
+  /** Null: of vouchers, which any customer may redeem. */
+  readonly accountId: string | null;
   readonly amountMicroVnd: bigint;
   readonly reason: string | null;
   readonly proposedBy: string;
@@ -62,6 +63,8 @@ export class Approvals {
   /** Who sends the requests that are being carried out, by a token that lives as long. */
   private readonly passes = new Map<string, Operator>();
   private router: Router | undefined;
+  /** How many movements wait, as of the last sweep. */
+  pending = 0;
 
   constructor(
     private readonly services: Services,
@@ -159,6 +162,10 @@ export class Approvals {
       [new Date(clock.now() - STUCK_MS)],
     );
     for (const approval of stuck) await this.carryOut(approval, "approval");
+    const [row] = await database.query<{ count: number }>(
+      "select count(*)::integer as count from operator_approvals where state = 'pending'",
+    );
+    this.pending = row?.count ?? 0;
   }
 
   /** Sends the request of an approved row again. Resolves with the row as it is then. */

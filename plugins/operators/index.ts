@@ -67,6 +67,11 @@ export default function operators(services: Services, settings: Options): Plugin
     commands,
 
     async start() {
+      services.gauges.provide({
+        name: "tollgate_pending_approvals",
+        help: "Movements of money that wait for a second person.",
+        value: () => approvals.pending,
+      });
       services.operators.provide({
         ofToken: async (token) => approvals.ofPass(token) ?? tokens.operatorOf(token),
         approval: (movement) => approvals.needed(movement),

@@ -1,3 +1,4 @@
+import { vietnamTime } from "../../core/plugin/index.ts";
 import { type PriceChange, percentOf } from "./changes.ts";
 
 /** A text for customers in both languages, for an operator to edit. */
@@ -6,8 +7,6 @@ interface Announcement {
   readonly en: string;
 }
 
-/** Offset of Vietnam, whose time both texts name. */
-const OFFSET_MS = 7 * 3_600_000;
 const BASE_KINDS = new Set(["tokens", "input", "per_call", "per_image"]);
 
 interface Words {
@@ -115,7 +114,7 @@ function stays(id: string, changes: readonly PriceChange[]): boolean {
 
 function dateLine(date: string | null, words: Words): string {
   if (date === null) return words.now;
-  const [day = "", time = ""] = new Date(Date.parse(date) + OFFSET_MS).toISOString().split("T");
+  const [day = "", time = ""] = vietnamTime(new Date(date)).split(" ");
   const [year, month, dayOfMonth] = day.split("-");
   return words.from(time.slice(0, 5), `${dayOfMonth}/${month}/${year}`);
 }

@@ -1,4 +1,4 @@
-import type { Services } from "../../core/plugin/index.ts";
+import { formatVnd, type Services } from "../../core/plugin/index.ts";
 
 export type PriceEntry = ReturnType<Services["reloads"]["prices"]>[number];
 
@@ -53,6 +53,17 @@ export function changesBetween(
 export function percentOf({ before, after }: Pick<PriceChange, "before" | "after">): number | null {
   if (before === null || after === null || before === 0) return null;
   return Math.round(((after - before) / before) * 10_000) / 100;
+}
+
+/** Returns a change for people: `glm-5 input`, and `changed: 10 → 12 đ (+20 %)`. */
+export function inWords(change: PriceChange): [name: string, text: string] {
+  const { model, kind, unit, before, after, takesEffect } = change;
+  const shown = (amount: number | null) => (amount === null ? "none" : formatVnd(amount));
+  const percent = percentOf(change);
+  const share = percent === null ? "" : ` (${percent > 0 ? "+" : ""}${percent} %)`;
+  const from = takesEffect === null ? "" : ` from ${takesEffect}`;
+  const name = [model, kind].filter((part) => part !== null).join(" ");
+  return [`${name}${from}`, `${change.change}: ${shown(before)} → ${shown(after)} ${unit}${share}`];
 }
 
 function changeOf(

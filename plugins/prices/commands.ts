@@ -16,6 +16,7 @@ export const commands: readonly Command[] = [
       },
       { name: "reason", value: "TEXT" },
     ],
+    confirms: true,
   },
   {
     words: "prices",

@@ -1,12 +1,11 @@
 import {
   addOperatorRoutes,
-  formatVnd,
   PeriodicTask,
   type Plugin,
   type Services,
   ThrottledLog,
 } from "../../core/plugin/index.ts";
-import { type PriceChange, percentOf } from "./changes.ts";
+import { inWords } from "./changes.ts";
 import { commands } from "./commands.ts";
 import { askOthers, lastReload, recordPrices } from "./history.ts";
 import { priceRoutes } from "./routes.ts";
@@ -98,14 +97,4 @@ export default function prices(services: Services): Plugin {
 
     stop: () => task.stop(),
   };
-}
-
-function inWords(change: PriceChange): [name: string, text: string] {
-  const { model, kind, unit, before, after, takesEffect } = change;
-  const shown = (amount: number | null) => (amount === null ? "none" : formatVnd(amount));
-  const percent = percentOf(change);
-  const share = percent === null ? "" : ` (${percent > 0 ? "+" : ""}${percent} %)`;
-  const from = takesEffect === null ? "" : ` from ${takesEffect}`;
-  const name = [model, kind].filter((part) => part !== null).join(" ");
-  return [`${name}${from}`, `${change.change}: ${shown(before)} → ${shown(after)} ${unit}${share}`];
 }

@@ -1,4 +1,5 @@
 import {
+  confirmation,
   done,
   formatVnd,
   isRefusal,
@@ -16,7 +17,7 @@ import {
   v,
 } from "../../core/plugin/index.ts";
 import { announcementOf } from "./announcement.ts";
-import { changesBetween, type PriceChange, percentOf } from "./changes.ts";
+import { changesBetween, inWords, type PriceChange, percentOf } from "./changes.ts";
 import { type RecordedChange, readHistory } from "./history.ts";
 
 const REASON = "a reason of 1 to 500 characters on one line";
@@ -26,6 +27,7 @@ const wanted = mapping({
   check: v.optional(v.boolean("true or false"), false),
   announce: v.optional(v.boolean("true or false"), false),
   reason: v.optional(line(500, REASON)),
+  confirm_above_vnd: confirmation.bound,
 });
 const listed = mapping({ model: v.optional(text("the id of a model")) });
 const asked = mapping({
@@ -58,6 +60,12 @@ export function priceRoutes(
         const next = await reloads.read();
         if (!next.ok) return refuse.badRequest(`The config is invalid.\n${next.problems}`);
         const changes = changesBetween(reloads.prices(), next.prices);
+        if (!given.check && given.confirm_above_vnd !== undefined && changes.length > 0) {
+          return refuse.conflict(questionOf(changes, given.announce), {
+            code: "confirmation_needed",
+            param: "confirm_above_vnd",
+          });
+        }
         const cause = { operator: operator.name, remoteAddress };
         let restart: readonly string[] = [];
         if (!given.check) {
@@ -126,6 +134,18 @@ export function priceRoutes(
       },
     },
   ];
+}
+
+/** Changes that a question names. */
+const NAMED_MAX = 20;
+
+function questionOf(changes: readonly PriceChange[], isAnnounced: boolean): string {
+  const more = changes.length - NAMED_MAX;
+  return [
+    ...changes.slice(0, NAMED_MAX).map((change) => inWords(change).join(" ")),
+    ...(more > 0 ? [`… and ${more} more`] : []),
+    `Change these prices at every gateway${isAnnounced ? ", and mail customers about them" : ""}?`,
+  ].join("\n");
 }
 
 function changeJson(change: PriceChange): object {

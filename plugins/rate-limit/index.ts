@@ -136,13 +136,17 @@ function tooFast(
   headers: readonly string[] = [],
 ): Refusal {
   const seconds = Math.max(1, Math.ceil(retryMs / 1000));
-  const message = `${whose} limited to ${perMinute} calls a minute; wait for the seconds in retry-after.`;
+  const message = `${whose} limited to ${callsOf(perMinute)} a minute; wait for the seconds in retry-after.`;
   return limited(message, [...headers, "retry-after", String(seconds)]);
 }
 
 function tooManyAtOnce(whose: string, most: number): Refusal {
-  const message = `${whose} limited to ${most} calls at once; wait for one to finish.`;
+  const message = `${whose} limited to ${callsOf(most)} at once; wait for one to finish.`;
   return limited(message, ["retry-after", "1"]);
+}
+
+function callsOf(count: number): string {
+  return count === 1 ? "1 call" : `${count} calls`;
 }
 
 function limited(message: string, headers: readonly string[]): Refusal {

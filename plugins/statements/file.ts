@@ -1,4 +1,4 @@
-import { formatVnd, type Services } from "../../core/plugin/index.ts";
+import { formatVnd, type Services, vietnamTime } from "../../core/plugin/index.ts";
 import {
   closingFields,
   type Decimal,
@@ -18,8 +18,6 @@ export type ClosedStatement = NonNullable<Awaited<ReturnType<Months["find"]>>>;
 type MonthStatement = Parameters<Months["close"]>[0];
 type MonthRow =
   ReturnType<Months["rows"]> extends AsyncIterable<readonly (infer One)[]> ? One : never;
-
-const VIETNAM_MS = 7 * 3_600_000;
 
 /** Returns the digest of a statement that is to be closed. Throws if its rows do not add up to the ledger's balances. */
 export async function digestOf(months: Months, statement: MonthStatement): Promise<string> {
@@ -118,8 +116,4 @@ function rowOf({
     balance_vnd: formatVnd(balanceMicroVnd),
     note: reason,
   };
-}
-
-function vietnamTime(at: Date): string {
-  return new Date(at.getTime() + VIETNAM_MS).toISOString().slice(0, 19).replace("T", " ");
 }

@@ -130,7 +130,7 @@ export function teamRoutes(
         if (!customer.isEmailVerified) return notVerified();
         if (wanted.role !== "member" && place.role !== "owner") return notAllowed();
         const refusal =
-          keyLimits.refusal(wanted.limits, services.catalogue) ??
+          keyLimits.refusal(wanted.limits, services) ??
           (await customers.current.unproven(customer));
         if (refusal) return refusal;
         const { accountId } = place;
@@ -162,7 +162,7 @@ export function teamRoutes(
         const { limits } = change;
         const isPause = limits.paused === true && Object.keys(limits).length === 1;
         const refusal =
-          keyLimits.refusal(limits, services.catalogue) ??
+          keyLimits.refusal(limits, services) ??
           (isPause && change.role === undefined
             ? undefined
             : await customers.current.unproven(customer));

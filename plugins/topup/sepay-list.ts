@@ -1,4 +1,10 @@
-import { isObject, type JsonObject, messageOf, parseJson } from "../../core/plugin/index.ts";
+import {
+  isObject,
+  type JsonObject,
+  messageOf,
+  parseJson,
+  vietnamTime,
+} from "../../core/plugin/index.ts";
 import { readNotification } from "./notification.ts";
 import type { Settings } from "./options.ts";
 import { reportOf } from "./report.ts";
@@ -9,7 +15,6 @@ import type { NewTransfer } from "./transfers.ts";
 export const LISTED_MAX = 1_000;
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const TIMEOUT_MS = 20_000;
-const VIETNAM_MS = 7 * 3_600_000;
 
 /** Why SePay's list cannot be read, and how long SePay asks to wait, in seconds. */
 export class ListFailure extends Error {
@@ -112,10 +117,6 @@ function reportIn(row: unknown, settings: Settings): NewTransfer | undefined {
 
 function textIn(row: JsonObject, field: string): string {
   return String(row[field] ?? "");
-}
-
-function vietnamTime(at: Date): string {
-  return new Date(at.getTime() + VIETNAM_MS).toISOString().slice(0, 19).replace("T", " ");
 }
 
 /** Returns the code of a failed connection, or the message. Neither has the address. */

@@ -15,6 +15,8 @@ export interface Batch {
   readonly endsAt: Date;
   readonly note: string;
   readonly createdAt: Date;
+  /** Null while it waits for a second person. */
+  readonly openedAt: Date | null;
   readonly cancelledAt: Date | null;
   readonly redeemed: number;
 }
@@ -31,14 +33,14 @@ interface Redeemed {
 }
 
 const SELECT = `select id, amount as "amountMicroVnd", codes, uses, once_per_customer as "oncePerCustomer",
-  starts_at as "startsAt", ends_at as "endsAt", note, created_at as "createdAt", cancelled_at as "cancelledAt",
+  starts_at as "startsAt", ends_at as "endsAt", note, created_at as "createdAt", opened_at as "openedAt", cancelled_at as "cancelledAt",
   (select count(*)::integer from vouchers_redemptions where batch = b.id) as redeemed
   from vouchers_batches b`;
 
-/** Stores a batch and the hashes of its codes, in one statement. */
+/** Stores a batch and the hashes of its codes, in one statement. No code is valid before `openBatch`. */
 export async function createBatch(
   database: Database,
-  batch: Omit<Batch, "cancelledAt" | "redeemed">,
+  batch: Omit<Batch, "openedAt" | "cancelledAt" | "redeemed">,
   codes: readonly Omit<ReturnType<typeof newVoucherCode>, "code">[],
 ): Promise<void> {
   await database.query(
@@ -74,6 +76,14 @@ export function batchesIn(
 export async function batchOf(database: Database, id: string): Promise<Batch | undefined> {
   const [batch] = await database.query<Batch>(`${SELECT} where id = $1`, [id]);
   return batch;
+}
+
+/** Makes the codes of a batch valid, from its first day. Idempotent. */
+export async function openBatch(database: Database, id: string, now: Date): Promise<void> {
+  await database.query(
+    "update vouchers_batches set opened_at = $2 where id = $1 and opened_at is null",
+    [id, now],
+  );
 }
 
 /** Ends a batch. What was redeemed stays. Idempotent. */

@@ -48,6 +48,13 @@ export const commands: readonly Command[] = [
     options: [batch, { name: "limit", value: "N" }, { name: "before", value: "SEQUENCE" }],
   },
   {
+    words: "voucher open",
+    about: "open a batch that waits for a second person, or ask for one again",
+    method: "POST",
+    path: "/admin/v1/vouchers/:voucher/open",
+    options: [batch],
+  },
+  {
     words: "voucher cancel",
     about: "end a batch now; what was redeemed stays",
     method: "POST",

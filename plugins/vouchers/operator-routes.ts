@@ -29,6 +29,7 @@ import {
   batchOf,
   cancelBatch,
   createBatch,
+  openBatch,
   redemptionsOf,
 } from "./batches.ts";
 import { newVoucherCode } from "./code.ts";
@@ -73,14 +74,18 @@ const redemptionPage = mapping({
 
 /** Routes for operators: make a batch of codes, list batches, show who redeemed, cancel. */
 export function operatorRoutes(services: Services): OperatorRoute[] {
-  const { accounts, clock, database } = services;
+  const { accounts, clock, database, operators } = services;
   const find = async (id = "") => (isId(id) ? batchOf(database, id) : undefined);
+  const subject: OperatorRoute["subject"] = async ({ voucher }) => {
+    const batch = await find(voucher);
+    return batch && { note: batch.note };
+  };
   return [
     {
       method: "POST",
       path: "/vouchers",
-      async handle({ body }) {
-        const wanted = readBody(newBatch, body);
+      async handle(request, operator) {
+        const wanted = readBody(newBatch, request.body);
         if (isRefusal(wanted)) return wanted;
         const { amount_vnd, count, uses, from, until, note, confirm_above_vnd } = wanted;
         const now = clock.now();
@@ -93,7 +98,7 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
           );
         }
         const amountMicroVnd = BigInt(amount_vnd) * BigInt(MICRO_VND_PER_VND);
-        const allMicroVnd = amountMicroVnd * BigInt(count) * BigInt(uses);
+        const allMicroVnd = worthOf({ amountMicroVnd, codes: count, uses });
         if (confirm_above_vnd !== undefined && allMicroVnd > confirm_above_vnd) {
           const question = `Make ${count} codes of ${amount_vnd} đ, ${formatVnd(allMicroVnd)} đ in all?`;
           return refuse.conflict(question, {
@@ -107,9 +112,17 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
         };
         const codes = Array.from({ length: count }, newVoucherCode);
         await createBatch(database, batch, codes);
-        const shown = batchJson({ ...batch, cancelledAt: null, redeemed: 0 });
+        const waiting = { ...batch, openedAt: null, cancelledAt: null, redeemed: 0 };
+        // Only this reply has the codes, so it has them before a second person decides.
+        const opened = await open(
+          waiting,
+          { ...request, path: `${request.path}/${batch.id}/open` },
+          operator,
+        );
+        const shown = batchJson(isRefusal(opened) ? waiting : opened);
         const rows = codes.map(({ code }) => ({
           ...{ code, amount_vnd: String(amount_vnd), ends_at: endsAt.toISOString() },
+          state: shown.state,
         }));
         return done({ ...shown, list: rows }, 201);
       },
@@ -152,8 +165,21 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
     },
     {
       method: "POST",
+      path: "/vouchers/:voucher/open",
+      right: "money",
+      subject,
+      async handle(request, operator) {
+        const batch = await find(request.params["voucher"]);
+        if (!batch) return unknown();
+        const opened = await open(batch, request, operator);
+        return isRefusal(opened) ? opened : done(batchJson(opened));
+      },
+    },
+    {
+      method: "POST",
       path: "/vouchers/:voucher/cancel",
       right: "money",
+      subject,
       async handle({ params }) {
         const before = await find(params["voucher"]);
         if (!before) return unknown();
@@ -164,18 +190,33 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
     },
   ];
 
-  function batchJson({
-    amountMicroVnd,
-    startsAt,
-    endsAt,
-    createdAt,
-    cancelledAt,
-    ...batch
-  }: Batch) {
-    const { oncePerCustomer, ...rest } = batch;
+  /** Opens a batch; if its codes are worth much, asks for a second person, and returns that it waits. */
+  async function open(
+    batch: Batch,
+    ...[{ method, path }, operator]: Parameters<OperatorRoute["handle"]>
+  ): Promise<Batch | Refusal> {
+    if (batch.openedAt !== null) return batch;
+    if (batch.cancelledAt !== null) {
+      return refuse.conflict("The batch is cancelled; make another one.", {
+        code: "voucher_cancelled",
+      });
+    }
+    const waits = await operators.current.approval({
+      ...{ operator, accountId: null, amountMicroVnd: worthOf(batch) },
+      request: { method, path, body: Buffer.from(JSON.stringify({ reason: batch.note })) },
+    });
+    if (waits) return waits;
+    const openedAt = new Date(clock.now());
+    await openBatch(database, batch.id, openedAt);
+    return { ...batch, openedAt };
+  }
+
+  function batchJson({ amountMicroVnd, startsAt, endsAt, createdAt, ...batch }: Batch) {
+    const { openedAt, cancelledAt, oncePerCustomer, ...rest } = batch;
     const now = clock.now();
     const isOpen = now < endsAt.getTime() ? "open" : "ended";
-    const state = now < startsAt.getTime() ? "planned" : isOpen;
+    const ofDay = now < startsAt.getTime() ? "planned" : isOpen;
+    const state = openedAt === null && ofDay !== "ended" ? "waiting" : ofDay;
     return {
       ...rest,
       state: cancelledAt === null ? state : "cancelled",
@@ -185,9 +226,19 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
       first_day: dayOf(startsAt),
       last_day: dayOf(new Date(endsAt.getTime() - 1)),
       created_at: createdAt.toISOString(),
+      opened_at: openedAt?.toISOString() ?? null,
       cancelled_at: cancelledAt?.toISOString() ?? null,
     };
   }
+}
+
+/** Returns what all uses of all codes are worth, in µđ. */
+function worthOf({
+  amountMicroVnd,
+  codes,
+  uses,
+}: Pick<Batch, "amountMicroVnd" | "codes" | "uses">): bigint {
+  return amountMicroVnd * BigInt(codes) * BigInt(uses);
 }
 
 function unknown(): Refusal {

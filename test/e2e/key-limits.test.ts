@@ -83,7 +83,8 @@ t.test("a key ends with its last day in Vietnam, or at a time", async (t) => {
     limits: { ends_at: "2999-12-31T17:00:00.000Z" },
   });
   t.equal((await call(customer)).status, 200);
-  await limit(customer, { ends_at: "2026-01-01T07:00+07:00" });
+  await limit(customer, { ends_at: new Date(Date.now() + 1_000).toISOString() });
+  await until("it has ended", async () => (await call(customer)).status === 401);
   await refusesAll(t, customer, {
     status: 401,
     type: "authentication_error",
@@ -146,6 +147,10 @@ t.test("limits that mean nothing are refused, and the others stay", async (t) =>
     [{ ends_at: "2026-13-01" }, "ends_at"],
     [{ ends_at: "2027-02-30" }, "ends_at"],
     [{ ends_at: "2027-02-30T12:00Z" }, "ends_at"],
+    [{ ends_at: "2026-01-01" }, "ends_at"],
+    [{ ends_at: "2026-01-01T07:00+07:00" }, "ends_at"],
+    [{}, null],
+    [{ reason: "none" }, null],
     [{ models: ["gpt-4.1-nano", "gpt-9-maybe"] }, "models"],
     [{ models: "claude-*" }, "models"],
     [{ models: Array(51).fill("*") }, "models"],
@@ -163,13 +168,29 @@ t.test("limits that mean nothing are refused, and the others stay", async (t) =>
     const error = body["error"] as { param: string };
     t.strictSame([status, error.param], [400, param], JSON.stringify(change));
   }
-  t.strictSame((await limit(customer, {}))["limits"], before);
+  t.strictSame((await limit(customer, { paused: true }))["limits"], before);
   const path = `/accounts/${customer.accountId}/keys`;
   const made = await admin(gateway, "POST", path, { name: "a", limits: { models: ["x"] } });
   t.match(made, { status: 400, body: { error: { param: "models" } } });
   const nested = await admin(gateway, "POST", path, { name: "a", limits: { paused: 1 } });
   t.match(nested, { status: 400, body: { error: { param: "limits.paused" } } });
   t.equal((await admin(gateway, "POST", "/keys/none/limits", { paused: true })).status, 404);
+});
+
+t.test("the audit trail names a key and its customer, whatever the request says", async (t) => {
+  const { accountId, email, keyId } = await createCustomer(gateway);
+  await limit({ keyId }, { day_vnd: 5_000 });
+  const forged = { paused: true, key: "another", key_name: "another", account_id: keyId };
+  t.equal((await admin(gateway, "POST", `/keys/${keyId}/limits`, forged)).status, 400);
+  await admin(gateway, "POST", `/keys/${keyId}/revoke`);
+  const { list } = (await admin(gateway, "GET", `/actions?account=${accountId}`)).body;
+  const [revoked, refused, limited] = (list as { sentence: string }[]).map(
+    ({ sentence }) => sentence,
+  );
+  const key = `the key ${keyId} (test) of ${email}`;
+  t.match(revoked, `revoked ${key}`);
+  t.match(refused, `limited ${key}; paused: on; it was refused (400)`);
+  t.match(limited, `limited ${key}; đ a day: 5,000`);
 });
 
 t.test("a key stops at its budget, which says what is left and until when", async (t) => {
@@ -219,7 +240,7 @@ t.test("a key's own rates are refused before its body is read", async (t) => {
   await limit(customer, { calls_per_minute: 1 });
   t.equal((await call(customer)).headers.get("x-ratelimit-limit-requests"), "1");
   const expected = { status: 429, type: "rate_limit_error", code: "rate_limit_exceeded" };
-  await refusesAll(t, customer, { ...expected, message: /limited to 1 calls a minute/ });
+  await refusesAll(t, customer, { ...expected, message: /limited to 1 call a minute/ });
   t.equal((await post(gateway, paths.messages, customer, "{")).status, 429);
   // Its owner cannot raise what an operator set.
   const limited = { requests_per_minute: 2 };
@@ -235,7 +256,7 @@ t.test("a key's own rates are refused before its body is read", async (t) => {
   await until("its provider has it", async () => {
     return ((await gateway.simulator.stats())["/v1/messages"]?.["open"] ?? 0) > 0;
   });
-  await refusesAll(t, other, { ...expected, message: /limited to 1 calls at once/ });
+  await refusesAll(t, other, { ...expected, message: /limited to 1 call at once/ });
   await gateway.simulator.release(release);
   await running.rest();
   await until("the call has ended", async () => (await call(other)).status === 200);
@@ -248,5 +269,5 @@ t.test("a key can have limits from its first call on", async (t) => {
   const { body } = await admin(gateway, "POST", path, { name: "for a developer", limits });
   const made = { accountId, keyId: String(body["id"]), key: String(body["key"]) };
   t.equal((await post(gateway, paths.messages, made, CALLS.messages)).status, 403);
-  t.match(await limit(made, {}), { id: made.keyId, limits });
+  t.match(await limit(made, { paused: null }), { id: made.keyId, limits });
 });

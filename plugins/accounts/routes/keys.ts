@@ -75,7 +75,7 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
         if (isRefusal(wanted)) return wanted;
         if (!isEmailVerified) return notVerified();
         const refusal =
-          keyLimits.refusal(wanted.limits, services.catalogue) ??
+          keyLimits.refusal(wanted.limits, services) ??
           (await unproven(context, customer)) ??
           (await throttle.take(["key", person]));
         if (refusal) return refusal;
@@ -127,7 +127,7 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
         // A key is paused without delay, but a stolen session alone cannot make one do more.
         const isPause = change.paused === true && Object.keys(change).length === 1;
         const refusal =
-          keyLimits.refusal(change, services.catalogue) ??
+          keyLimits.refusal(change, services) ??
           (isPause ? undefined : await unproven(context, customer));
         if (refusal) return refusal;
         const key = await accounts.setKeyLimits(id, change);

@@ -246,7 +246,7 @@ export interface MoneyReport extends Sums {
 export interface VoucherBatch {
   readonly id: string;
   readonly note: string;
-  readonly state: "open" | "planned" | "ended" | "cancelled";
+  readonly state: "waiting" | "open" | "planned" | "ended" | "cancelled";
   readonly amount_vnd: string;
   readonly codes: number;
   readonly uses: number;

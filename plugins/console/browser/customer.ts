@@ -13,7 +13,7 @@ import {
   percent,
   vnd,
 } from "../../page-parts/browser/format.ts";
-import { shownLimits } from "../../page-parts/browser/key-limits.ts";
+import { hasEnded, shownLimits } from "../../page-parts/browser/key-limits.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
 import { textIfAny } from "../../page-parts/browser/text.ts";
 import {
@@ -380,9 +380,11 @@ function keyColumns(done: Done): readonly Column<Key>[] {
     {
       title: t("customers.state"),
       cell: ({ status, limits }) =>
-        status === "active" && limits.paused
-          ? badge("info", t("state.paused"))
-          : stateBadge(status),
+        status !== "active" || !(limits.paused || hasEnded(limits))
+          ? stateBadge(status)
+          : hasEnded(limits)
+            ? badge("bad", t("keys.ended"))
+            : badge("info", t("state.paused")),
     },
     {
       title: t("actions"),

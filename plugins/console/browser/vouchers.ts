@@ -1,3 +1,4 @@
+import { toast } from "../../page-parts/browser/announce.ts";
 import { el, fill } from "../../page-parts/browser/dom.ts";
 import { choice, field } from "../../page-parts/browser/form.ts";
 import { dateTime, dayLong, number, vnd } from "../../page-parts/browser/format.ts";
@@ -156,8 +157,9 @@ function openBatch(again: () => Promise<void>): void {
     action: t("voucher.make"),
     movesMoney: true,
     async done(reply) {
-      const { id, list: codes } = reply as { id: string; list: object[] };
+      const { id, state, list: codes } = reply as VoucherBatch & { list: object[] };
       downloadCsv(`vouchers-${id.slice(0, 8)}`, codes);
+      if (state === "waiting") toast(t("voucher.waits"));
       await again();
     },
   });
@@ -180,7 +182,7 @@ function cancelButton(batch: VoucherBatch, done: () => Promise<void>): HTMLEleme
   const attributes = { type: "button", class: "small", "aria-label": `${text}: ${note}` };
   return (
     may("money") &&
-    (state === "open" || state === "planned") &&
+    (state === "open" || state === "planned" || state === "waiting") &&
     el("button", { ...attributes, onclick: open }, text)
   );
 }
@@ -190,6 +192,6 @@ function days({ first_day, last_day }: VoucherBatch): string {
 }
 
 function stateBadge({ state }: VoucherBatch): HTMLElement {
-  const kind = state === "open" ? "good" : state === "planned" ? "info" : "";
+  const kind = { waiting: "info", open: "good", planned: "info", ended: "", cancelled: "" }[state];
   return el("span", { class: `badge ${kind}` }, t(`voucher.${state}`));
 }

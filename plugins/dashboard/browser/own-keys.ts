@@ -1,3 +1,4 @@
+import { hasEnded } from "../../page-parts/browser/key-limits.ts";
 import { get, post } from "./api.ts";
 import type { Key, NewKey } from "./contract.ts";
 import { proved } from "./proof.ts";
@@ -6,7 +7,7 @@ import { currentTeam } from "./team.ts";
 /** Name of the key that the chat creates if the customer has no key that it can show again. */
 const OWN_NAME = "Dashboard chat";
 
-/** Returns the active keys that are not paused and that the gateway can still show, the chat's own first. */
+/** Returns the active keys that are neither paused nor ended, and that the gateway can still show, the chat's own first. */
 export async function usableKeys(): Promise<Key[]> {
   const { data } = await get<{ data: Key[] }>("/keys");
   const usable = data.filter(
@@ -14,6 +15,7 @@ export async function usableKeys(): Promise<Key[]> {
       status === "active" &&
       recoverable &&
       !limits.paused &&
+      !hasEnded(limits) &&
       // An owner does not spend what is for a member.
       (member === null) === (currentTeam() === undefined),
   );

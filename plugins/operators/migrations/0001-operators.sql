@@ -66,7 +66,8 @@ create table operator_approvals (
   method text not null,
   path text not null,
   body text not null,
-  account_id uuid not null,
+  -- Null: of vouchers, which any customer may redeem.
+  account_id uuid,
   -- In µđ. Below 0: money is taken away.
   amount bigint not null,
   reason text,

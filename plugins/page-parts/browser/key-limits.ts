@@ -26,6 +26,11 @@ export interface LimitedKey {
   }[];
 }
 
+/** Returns true if the key, or the member, is refused since the end that was set. */
+export function hasEnded({ ends_at }: KeyLimits): boolean {
+  return ends_at !== undefined && Date.parse(ends_at) <= Date.now();
+}
+
 const VIETNAM_MS = 7 * 3_600_000;
 
 type Amount = "day_vnd" | "month_vnd" | "total_vnd" | "calls_per_minute" | "calls_at_once";

@@ -53,6 +53,7 @@ export const text = {
   "price.kind.per_image": "per image",
   "keys.limits.lead":
     "An empty field does not limit. A budget counts the calls from when you set it, not those earlier in the day or month.",
+  "keys.ended": "Ended",
   "keys.limit.day_vnd": "Budget a day, in đ",
   "keys.limit.month_vnd": "Budget a month, in đ",
   "keys.limit.total_vnd": "Budget in all, in đ",

@@ -12,6 +12,8 @@ create table vouchers_batches (
   ends_at timestamptz not null check (ends_at > starts_at),
   note text not null,
   created_at timestamptz not null,
+  -- Null while a batch that is worth much waits for a second person.
+  opened_at timestamptz,
   cancelled_at timestamptz
 );
 
@@ -61,7 +63,7 @@ begin
   end if;
   -- A batch is not cancelled until its running redemptions have ended.
   select * into found_batch from vouchers_batches where id = found_code.batch for share;
-  if found_code.uses_left = 0 or found_batch.cancelled_at is not null
+  if found_code.uses_left = 0 or found_batch.opened_at is null or found_batch.cancelled_at is not null
     or redeemed < found_batch.starts_at or redeemed >= found_batch.ends_at then
     return 'invalid';
   end if;

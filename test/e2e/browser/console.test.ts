@@ -246,7 +246,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.getByRole("button", { name: "Use the admin token instead" }).click();
     await page.fill("input[type=password]", "a-wrong-token-of-an-operator");
     await page.click("button[type=submit]");
-    await page.getByText("The admin token is wrong").waitFor();
+    await page.getByText("The token is wrong").waitFor();
     await page.fill("input[type=password]", stage.gateway.adminToken);
     await page.click("button[type=submit]");
     await page.getByRole("link", { name: EMAIL }).waitFor();

@@ -142,9 +142,13 @@ t.test("operators and accounts", async (t) => {
     await answer("key", "resume", "--key", keyId);
     t.equal((await call(key)).status, 200);
     const made = await answer(
-      ...["key", "create", "--account", accountId, "--name", "a", "--ends-at", "2026-01-01"],
+      ...["key", "create", "--account", accountId, "--name", "a", "--ends-at", "2999-01-01"],
     );
-    t.equal((await call(String(made["key"]))).status, 401);
+    t.equal((await call(String(made["key"]))).status, 200);
+    const past = await run("key", "restrict", "--key", keyId, "--ends-at", "2026-01-01");
+    t.match(past.stderr, /ends_at: this time is over/);
+    const nothing = await run("key", "restrict", "--key", keyId);
+    t.match(nothing.stderr, /Nothing to change: send at least one limit/);
     const wrong = await run("key", "restrict", "--key", keyId, "--day-vnd", "1.000");
     t.match(wrong.stderr, /--day-vnd: 1\.000 can be read as 1000 đ and as 1 đ/);
   });
@@ -187,12 +191,13 @@ t.test("operators and accounts", async (t) => {
       actions.map(({ action, status }) => [action, status]),
       [
         ["POST /admin/v1/accounts/:account/discount", 400],
+        ["POST /admin/v1/keys/:key/limit", 200],
         ["POST /admin/v1/accounts/:account/suspend", 200],
         ["POST /admin/v1/accounts/:account/credits", 200],
         ["POST /admin/v1/accounts/:account/keys", 201],
       ],
     );
-    const [, suspended] = actions;
+    const [, , suspended] = actions;
     t.equal(suspended?.["reason"], "chargeback");
     t.match(String(suspended?.["remote_address"]), /127\.0\.0\.1|0001/);
     t.ok(new Date(String(suspended?.["at"])) >= new Date(before.getTime() - 1000));

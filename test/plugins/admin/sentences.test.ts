@@ -52,13 +52,14 @@ t.test("the audit trail says in sentences who did what", async (t) => {
         action: "POST /admin/v1/keys/:key/limits",
         details: {
           key: "01c4",
+          key_name: "laptop",
           paused: true,
           models: "gpt-4.1, gpt-5",
           day_vnd: 5000,
           month_vnd: null,
         },
       },
-      "lan@shop.vn limited the key 01c4; paused: on; models: gpt-4.1, gpt-5; đ a day: 5,000; đ a month: no limit",
+      "lan@shop.vn limited the key 01c4 (laptop) of minh@example.com; paused: on; models: gpt-4.1, gpt-5; đ a day: 5,000; đ a month: no limit",
     ],
     [
       {

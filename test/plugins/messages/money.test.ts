@@ -113,9 +113,9 @@ t.test("mails about money", async (t) => {
       await looked(customer);
       return ofBudget().length > 1;
     });
-    t.strictSame(ofBudget().slice(1), ["Khóa API server đã hết ngân sách"]);
+    t.strictSame(ofBudget().slice(1), ["Khóa API server còn quá ít ngân sách"]);
     const [mail] = (await mailServer.mailsTo(customer.email)).slice(-1);
-    t.match(mail?.text, /has used up its budget of a day: 5,750 đ \/ 5,850 đ/);
+    t.match(mail?.text, /has too little left of its budget of a day: 5,750 đ \/ 5,850 đ/);
     world.pass(endOfDay(dayOf(new Date(world.now()))).getTime() - world.now());
     for (let calls = 0; calls < 5; calls++) t.equal(await call(customer), 200);
     await looked(customer);

@@ -57,6 +57,7 @@ t.test("what needs a person", async (t) => {
     const [first] = got;
     t.match(first, { kind: "trouble", about: name });
     t.equal(first?.["subject"], "To do: 2 bank transfers have no clear owner");
+    t.match(first?.["text"], /It began at 20\d\d-\d\d-\d\d \d\d:\d\d \(Vietnam time\)\./);
     t.match(first?.["text"], /https:\/\/console\.test\/console\/money\?state=unmatched$/);
     await world.mailServer.mailTo(OPERATOR, /To do: 2 bank transfers/);
     await looks();

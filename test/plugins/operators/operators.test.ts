@@ -11,6 +11,7 @@ import {
   type TestOperator,
   totpCode,
 } from "../../support/operators.ts";
+import { until } from "../../support/until.ts";
 
 const BOUNDS = { support: 500_000, finance: 5_000_000, owner: 5_000_000, admin_token: 5_000_000 };
 const LARGE = "7000000";
@@ -252,6 +253,80 @@ t.test("operators", async (t) => {
       body: { applied: false },
     });
     t.equal((await wallet(gateway, accountId)).balance, "12000000");
+  });
+
+  t.test("make vouchers that are worth much only as two", async (t) => {
+    const { accountId, key } = await createCustomer(gateway);
+    const redeem = async (code: string) => {
+      const response = await fetch(`${gateway.url}/v1/vouchers`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ code }),
+      });
+      return response.status;
+    };
+    const make = async (count: number) => {
+      const body = { amount_vnd: "3000000", count, until: "2099-12-31", note: "a fair" };
+      const made = await admin(owner.session, "POST", "/vouchers", body);
+      t.equal(made.status, 201);
+      const { id, state, list } = made.body as unknown as {
+        readonly id: string;
+        readonly state: string;
+        readonly list: readonly { readonly code: string; readonly state: string }[];
+      };
+      return { id, state, codes: list.map(({ code }) => code), rows: list };
+    };
+    t.match(await make(1), { state: "open" }, "3,000,000 đ are within the bound");
+
+    const { id, state, codes, rows } = await make(2);
+    const [first = "", second = ""] = codes;
+    t.equal(state, "waiting");
+    t.match(rows, [{ state: "waiting" }, { state: "waiting" }]);
+    t.equal(await redeem(first), 404);
+    const open = (by: AdminTarget) => admin(by, "POST", `/vouchers/${id}/open`, {});
+    t.match(await open(owner.session), {
+      status: 428,
+      body: { error: { code: "approval_needed" } },
+    });
+    const { list } = (await admin(owner.session, "GET", "/approvals?state=pending")).body;
+    const [approval, ...others] = list as [{ id: string }];
+    t.strictSame(others, [], "it waits once");
+    t.match(approval, {
+      ...{ action: "open", account_id: null, email: null, amount_vnd: "6000000", reason: "a fair" },
+      path: `/admin/v1/vouchers/${id}/open`,
+    });
+    await until("the gauge shows it", async () => {
+      const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+      return /^tollgate_pending_approvals 1$/m.test(metrics);
+    });
+    const approve = (by: AdminTarget) => admin(by, "POST", `/approvals/${approval.id}/approve`, {});
+    t.equal((await approve(owner.session)).status, 403);
+    t.match(await approve(finance.session), { status: 200, body: { state: "done" } });
+    t.equal(await redeem(first), 200);
+    const actions = (await admin(owner.session, "GET", "/actions?limit=3")).body["list"];
+    const sentences = (actions as { sentence: string }[]).map(({ sentence }) => sentence);
+    const asked = `${approval.id}: 6,000,000 đ, asked by ${owner.email}`;
+    t.match(sentences, [
+      `${finance.email} opened the vouchers ${id} (a fair)`,
+      `${finance.email} approved ${asked}`,
+      `${owner.email} approved ${asked}; it was refused (403)`,
+    ]);
+    t.match((await open(owner.session)).body, { state: "open" }, "it is open for good");
+    await admin(owner.session, "POST", `/vouchers/${id}/cancel`, {});
+    t.equal(await redeem(second), 404);
+    t.equal((await wallet(gateway, accountId)).balance, "3000000");
+
+    const refused = await make(2);
+    const pending = (await admin(owner.session, "GET", "/approvals?state=pending")).body["list"];
+    const [{ id: next }] = pending as [{ id: string }];
+    await admin(finance.session, "POST", `/approvals/${next}/refuse`, { reason: "too many" });
+    t.match((await admin(owner.session, "GET", `/vouchers/${refused.id}`)).body, {
+      state: "waiting",
+    });
+    await admin(owner.session, "POST", `/vouchers/${refused.id}/cancel`, {});
+    t.match(await admin(owner.session, "POST", `/vouchers/${refused.id}/open`, {}), {
+      ...{ status: 409, body: { error: { code: "voucher_cancelled" } } },
+    });
   });
 
   t.test("count the shared token as one of the two, and what it made too", async (t) => {

@@ -109,7 +109,13 @@ t.test("prices that change while two gateways serve", async (t) => {
 
   t.test("a reload applies it at every gateway, and is on record with who and when", async (t) => {
     write({ price_vnd_per_mtok: old + 100 });
-    const { json } = await command("reload", "--reason", "the provider is dearer", "--announce");
+    const reload = ["reload", "--reason", "the provider is dearer", "--announce"];
+    const asked = await command(...reload);
+    t.equal(asked.code, 2);
+    const change = `${MODEL} tokens changed: ${old} → ${old + 100} đ \\(.* %\\)`;
+    t.match(asked.stderr, new RegExp(`^${change}\nChange these prices .*, and mail customers`));
+    t.equal((await pricing(first, (await createCustomer(first)).key))["vnd_per_mtok"], old);
+    const { json } = await command(...reload, "--yes");
     t.equal(json.applied, true);
     // No customer of these gateways has a verified address.
     t.match(json, { announcement: /^prices-20\d\d-/, recipients: 0 });
@@ -141,10 +147,11 @@ t.test("prices that change while two gateways serve", async (t) => {
     t.equal(history.length, 2, "two gateways record a change once");
     const { list } = (await admin(first, "GET", "/actions")).body;
     const actions = (Array.isArray(list) ? list : []).filter(isObject);
-    const asked = actions.find(
-      ({ action, reason }) => action === "POST /admin/v1/reload" && reason,
+    const recorded = actions.find(
+      ({ action, reason, status }) =>
+        action === "POST /admin/v1/reload" && reason && status === 200,
     );
-    t.match(asked, {
+    t.match(recorded, {
       reason: "the provider is dearer",
       status: 200,
       operator: newest?.["operator"],
@@ -174,7 +181,7 @@ t.test("prices that change while two gateways serve", async (t) => {
   t.test("an announced price is shown with its date, and withdrawn again", async (t) => {
     const next = { from: "2099-12-01", vnd: old + 200 };
     write({ price_vnd_per_mtok: old + 100, next_price: next });
-    const { json } = await command("reload");
+    const { json } = await command("reload", "--yes");
     const from = "2099-11-30T17:00:00.000Z";
     t.match(json.changes, [{ kind: "tokens", change: "announced", takes_effect: from }]);
     t.match(json.announcement_vi, /Từ 00:00 ngày 01\/12\/2099 \(giờ Việt Nam\)/);
@@ -194,7 +201,7 @@ t.test("prices that change while two gateways serve", async (t) => {
       { price_vnd: old + 100, next_price: { from, price_vnd: old + 200 } },
     );
     write({ price_vnd_per_mtok: old + 100 });
-    const after = (await command("reload")).json;
+    const after = (await command("reload", "--yes")).json;
     t.match(after.changes, [{ kind: "tokens", change: "withdrawn", to: null }]);
     t.equal(after.announcement_vi, undefined);
   });
@@ -214,7 +221,7 @@ t.test("prices that change while two gateways serve", async (t) => {
     const fromMs = Math.ceil(Date.now() / 1000) * 1000 + 3000;
     const from = new Date(fromMs + 7 * 3_600_000).toISOString().slice(0, 19);
     write({ price_vnd_per_mtok: old + 100, next_price: { from, vnd: old + 300 } });
-    const { json } = await command("reload");
+    const { json } = await command("reload", "--yes");
     t.equal(json.applied, true);
     const dearer = { first: 0, other: 0 };
     const wanted = String(old + 300);

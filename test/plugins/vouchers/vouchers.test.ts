@@ -115,7 +115,7 @@ t.test("vouchers", async (t) => {
     const made = await run(...create, "--count", "3", "--csv");
     t.equal(made.code, 0, made.stderr);
     const [head, ...rows] = made.stdout.trim().split(/\r?\n/);
-    t.equal(head, "code,amount_vnd,ends_at");
+    t.equal(head, "code,amount_vnd,ends_at,state");
     t.equal(rows.length, 3);
     const asked = await run(...create, "--count", "10000", "--uses", "100");
     t.not(asked.code, 0);

@@ -17,7 +17,9 @@ interface Approval {
   readonly id: string;
   readonly state: (typeof STATES)[number];
   readonly action: string;
-  readonly account_id: string;
+  readonly path: string;
+  /** Null: of vouchers. */
+  readonly account_id: string | null;
   readonly email: string | null;
   readonly amount_vnd: string;
   readonly reference: string | null;
@@ -59,8 +61,11 @@ export function render({ root, signal }: PageContext): void {
       },
       {
         title: t("money.owner"),
-        cell: ({ account_id, email }) =>
-          el("a", { href: `${BASE}/customers/${account_id}` }, email ?? t("show")),
+        cell: ({ account_id, email, path }) => {
+          const [batch] = /vouchers\/[^/]+/.exec(path) ?? [];
+          const page = batch === undefined ? `customers/${account_id}` : `money/${batch}`;
+          return el("a", { href: `${BASE}/${page}` }, email ?? t("show"));
+        },
       },
       {
         title: t("audit.what"),

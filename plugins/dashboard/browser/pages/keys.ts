@@ -6,7 +6,7 @@ import { failureText } from "../../../page-parts/browser/failure.ts";
 import { field, form, notice } from "../../../page-parts/browser/form.ts";
 import { ago, date, dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
-import { limitFields, shownLimits } from "../../../page-parts/browser/key-limits.ts";
+import { hasEnded, limitFields, shownLimits } from "../../../page-parts/browser/key-limits.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get, post } from "../api.ts";
@@ -69,6 +69,7 @@ function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement
             currentTeam() === undefined &&
             el("span", { class: "badge" }, t("keys.ofmember")),
           key.limits.paused && el("span", { class: "badge bad" }, t("keys.paused")),
+          hasEnded(key.limits) && el("span", { class: "badge bad" }, t("keys.ended")),
           el("p", { class: "hint" }, usedText(key)),
           shownLimits(key),
         ),

@@ -5,7 +5,7 @@ import { failureText } from "../../../page-parts/browser/failure.ts";
 import { choice, field, form } from "../../../page-parts/browser/form.ts";
 import { vnd } from "../../../page-parts/browser/format.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
-import { limitFields, shownLimits } from "../../../page-parts/browser/key-limits.ts";
+import { hasEnded, limitFields, shownLimits } from "../../../page-parts/browser/key-limits.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import { go } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
@@ -202,13 +202,14 @@ function usageLink({ id, email }: Member): HTMLElement {
   return el("a", { class: "button small", href, "aria-label": label }, t("team.usage"));
 }
 
-function badgesOf({ role, state }: Member): HTMLElement {
+function badgesOf({ role, state, limits }: Member): HTMLElement {
   const kind = { invited: "", active: "good", paused: "bad" }[state];
   return el(
     "span",
     { class: "badges" },
     el("span", { class: "badge" }, t(`team.role.${role}`)),
     el("span", { class: `badge ${kind}` }, t(`team.state.${state}`)),
+    hasEnded(limits) && el("span", { class: "badge bad" }, t("keys.ended")),
   );
 }
 
