@@ -13,6 +13,7 @@ export { accountSuspended, isRefusal, type Refusal, refuse } from "../wire/refus
 export type { Call, EndedCall, Outcome, UpstreamRequest } from "./call.ts";
 export type { Fault, Plugin, Sink, Verdict } from "./plugin.ts";
 export type { Command } from "./services.ts";
+export type { UpstreamKind } from "./upstream-kind.ts";
 
 // The parts of core that plugins use.
 
@@ -36,7 +37,7 @@ export { discountBpsAt } from "../catalogue/discount.ts";
 export { countsOf, statedOf } from "../catalogue/price-factors.ts";
 export { countedUsage, isBilled, Tariff } from "../money/tariff.ts";
 export { fieldsIn, type UsageJson } from "../money/usage-fields.ts";
-export { dayOf, endOfDay, startOfDay, vietnamTime } from "../process/vietnam-day.ts";
+export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 export { explainedCall } from "../usage/explained-call.ts";
 export { usageJson } from "../usage/usage-json.ts";
 

@@ -7,11 +7,6 @@ export function dayOf(time: Date): string {
   return new Date(time.getTime() + OFFSET_MS).toISOString().slice(0, 10);
 }
 
-/** Returns the time in Vietnam, for people and spreadsheets: `2026-11-21 16:05:09`. */
-export function vietnamTime(time: Date): string {
-  return new Date(time.getTime() + OFFSET_MS).toISOString().slice(0, 19).replace("T", " ");
-}
-
 /** Returns the last day in Vietnam of a period that ends before this instant. */
 export function lastDayBefore(end: Date): string {
   return dayOf(new Date(end.getTime() - 1));

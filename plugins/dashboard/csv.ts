@@ -1,10 +1,5 @@
-import {
-  fieldsIn,
-  formatVnd,
-  type Services,
-  usageJson,
-  vietnamTime,
-} from "../../core/plugin/index.ts";
+import { fieldsIn, formatVnd, type Services, usageJson } from "../../core/plugin/index.ts";
+import { vietnamTime } from "../page-parts/vietnam-time.ts";
 import type { CallRecord } from "./call-record.ts";
 
 /** The decimal mark of a file. With `comma`, semicolons separate the fields. */

@@ -1,4 +1,5 @@
-import { PeriodicTask, type Services, ThrottledLog, vietnamTime } from "../../core/plugin/index.ts";
+import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
+import { vietnamTime } from "../page-parts/vietnam-time.ts";
 import type { Texts } from "./mail-text.ts";
 import type { Outbox } from "./outbox.ts";
 import { findTroubles, type Trouble } from "./troubles.ts";

@@ -1,4 +1,4 @@
-import { vietnamTime } from "../../core/plugin/index.ts";
+import { vietnamTime } from "../page-parts/vietnam-time.ts";
 import { type PriceChange, percentOf } from "./changes.ts";
 
 /** A text for customers in both languages, for an operator to edit. */

@@ -1,4 +1,5 @@
-import { formatVnd, type Services, vietnamTime } from "../../core/plugin/index.ts";
+import { formatVnd, type Services } from "../../core/plugin/index.ts";
+import { vietnamTime } from "../page-parts/vietnam-time.ts";
 import {
   closingFields,
   type Decimal,

@@ -1,10 +1,5 @@
-import {
-  isObject,
-  type JsonObject,
-  messageOf,
-  parseJson,
-  vietnamTime,
-} from "../../core/plugin/index.ts";
+import { isObject, type JsonObject, messageOf, parseJson } from "../../core/plugin/index.ts";
+import { vietnamTime } from "../page-parts/vietnam-time.ts";
 import { readNotification } from "./notification.ts";
 import type { Settings } from "./options.ts";
 import { reportOf } from "./report.ts";
