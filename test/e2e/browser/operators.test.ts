@@ -2,6 +2,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import t from "tap";
+import { roles } from "../../../core/plugin/operator.ts";
+import { pages } from "../../../plugins/console/browser/page-table.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import {
   createOperator,
@@ -30,7 +32,7 @@ t.test("operators in the console", async (t) => {
       email: "minh@customer.test",
       creditVnd: 900,
     }));
-    for (const role of ["viewer", "finance", "owner"]) {
+    for (const role of roles.names) {
       people[role] = await createOperator(gateway, role, `${role}@shop.test`);
       codes.set(role, [...(people[role]?.recoveryCodes ?? [])]);
     }
@@ -109,6 +111,24 @@ t.test("operators in the console", async (t) => {
       t.equal(await page.locator('.sidebar a[href$="/books"]').count(), 1);
     },
   );
+
+  for (const role of roles.names) {
+    t.test(`${role}: every page opens, and asks for nothing that is refused`, async (t) => {
+      const { page, complaints } = await signedIn(role);
+      const paths = pages.flatMap(({ access, path }) => (access === "session" ? path : []));
+      for (const path of [...paths, `/customers/${accountId}`]) {
+        await open(page, path);
+        t.ok(await page.locator("main h1").count(), `${role} ${path}`);
+        t.strictSame(await findings(page), [], `${role} ${path}`);
+      }
+      await picture(page, `${role}-customer-en`);
+      const isExpected = (text: string) => /status of 401 .*\/sign-in/.test(text);
+      t.strictSame(
+        complaints.filter((text) => !isExpected(text)),
+        [],
+      );
+    });
+  }
 
   t.test("a large credit takes two persons", async (t) => {
     const { page } = await signedIn("finance");
