@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { catalogueWarnings } from "./config/catalogue-review.ts";
 import { formatProblems, loadConfig } from "./config/load.ts";
+import { configWarnings } from "./config/plugins.ts";
 import { announced } from "./process/announced.ts";
 import { parseArguments } from "./process/command-line.ts";
 import { announceFailpoint } from "./process/failpoint.ts";
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   const { config } = loaded;
   const started = endableStart();
   if (options.check) {
-    for (const line of catalogueWarnings(config.catalogue)) console.log(line);
+    for (const line of configWarnings(config)) console.log(line);
     if (options.reach) {
       const { reachFaults } = await import("./boot/preflight.ts");
       const faults = await reachFaults(config);

@@ -4,8 +4,8 @@ import { BodyBudget } from "../body/receive.ts";
 import { BodyThreads } from "../body/threads.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { endpoints } from "../catalogue/endpoint.ts";
-import { catalogueWarnings } from "../config/catalogue-review.ts";
 import type { GatewayConfig } from "../config/load.ts";
+import { configWarnings } from "../config/plugins.ts";
 import { logCall } from "../http/call-log.ts";
 import { Cors } from "../http/cors.ts";
 import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
@@ -352,7 +352,7 @@ export class Gateway {
   }
 }
 
-function warn({ unbilled, catalogue }: GatewayConfig, log: LineLog): void {
-  if (unbilled) log.warn("unbilled: true in the config; calls are neither held nor charged");
-  for (const line of catalogueWarnings(catalogue)) log.warn(line);
+function warn(config: GatewayConfig, log: LineLog): void {
+  if (config.unbilled) log.warn("unbilled: true in the config; calls are neither held nor charged");
+  for (const line of configWarnings(config)) log.warn(line);
 }

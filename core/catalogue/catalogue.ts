@@ -125,7 +125,12 @@ export class Catalogue {
   /** The catalogue from that instant on. */
   private readonly later: Catalogue | undefined;
 
-  constructor(models: readonly Model[], notOffered: readonly Model[] = []) {
+  /** `routes`: all of the file, also those to upstreams without a key. */
+  constructor(
+    models: readonly Model[],
+    notOffered: readonly Model[] = [],
+    readonly routes: readonly Route[] = models.flatMap((model) => model.routes),
+  ) {
     this.models = Object.freeze([...models]);
     this.notOffered = Object.freeze([...notOffered]);
     this.byId = new Map(models.map((model) => [model.id, model]));
@@ -147,7 +152,7 @@ export class Catalogue {
       model.next === undefined || nowMs < model.next.fromMs
         ? model
         : Object.freeze({ ...model, price: model.next.price, next: undefined });
-    return new Catalogue(this.models.map(changed), this.notOffered.map(changed));
+    return new Catalogue(this.models.map(changed), this.notOffered.map(changed), this.routes);
   }
 
   /** Returns this catalogue with the routes to these upstreams only. */
@@ -159,6 +164,7 @@ export class Catalogue {
     return new Catalogue(
       all.filter(({ routes }) => routes.length > 0),
       all.filter(({ routes }) => routes.length === 0),
+      this.routes,
     );
   }
 

@@ -43,7 +43,7 @@ export function catalogueOf({ entries, version }: CheckedCatalogue): Catalogue {
   return new Catalogue(entries.map((model) => toModel(model, version)));
 }
 
-/** Returns lines about what an operator may have made by mistake. */
+/** Returns those lines about what an operator may have made by mistake that the catalogue alone shows. */
 export function catalogueWarnings(catalogue: Catalogue): string[] {
   return [unoffered(catalogue), dearCalls(catalogue)].filter((line) => line !== undefined);
 }

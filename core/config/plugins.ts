@@ -1,12 +1,19 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../plugin/config.ts";
-import { CONFIG_KEYS, FIELDS, type LoadedPlugin, type PluginModule } from "../plugin/plugin.ts";
+import {
+  CONFIG_KEYS,
+  type ConfigWithPlugins,
+  FIELDS,
+  type LoadedPlugin,
+  type PluginModule,
+} from "../plugin/plugin.ts";
 import { CORE_SLOT_NAMES, PLUGIN_SLOT_NAMES } from "../plugin/slot.ts";
 import type { UpstreamKind } from "../plugin/upstream-kind.ts";
 import { isObject, type JsonObject } from "../process/json.ts";
 import { messageOf } from "../process/thrown.ts";
 import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
+import { catalogueWarnings } from "./catalogue-review.ts";
 import { BUILT_IN, builtInName, locate, offerContract } from "./plugin-files.ts";
 import type { Path } from "./problem.ts";
 import { readSource } from "./read-source.ts";
@@ -93,6 +100,14 @@ export function reviewOptions(
       source.report(place, message + got);
     }
   }
+}
+
+/** Returns lines about what an operator may have made by mistake. */
+export function configWarnings(config: ConfigWithPlugins): string[] {
+  const ofPlugins = config.plugins.flatMap(
+    ({ module, options }) => module.warnings?.(options, config) ?? [],
+  );
+  return [...catalogueWarnings(config.catalogue), ...ofPlugins];
 }
 
 function notFound(name: string): string {

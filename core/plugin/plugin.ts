@@ -179,6 +179,8 @@ export interface PluginModule {
    * valid.
    */
   review?(options: unknown, config: Config): readonly Fault[];
+  /** Returns lines about what the operator may have made by mistake: printed by `--check`, logged at a start and a reload. */
+  warnings?(options: unknown, config: Config): readonly string[];
   /** Creates the plugin. `options` is the output of the schema. */
   default(services: Services, options: unknown): Plugin;
 }

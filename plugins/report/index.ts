@@ -1,4 +1,12 @@
-import { addOperatorRoutes, type Plugin, type Services, text, v } from "../../core/plugin/index.ts";
+import { closestMatch } from "leven";
+import {
+  addOperatorRoutes,
+  type Config,
+  type Plugin,
+  type Services,
+  text,
+  v,
+} from "../../core/plugin/index.ts";
 import { costOfCall } from "./cost-of-call.ts";
 import { type CostsFile, costsFile } from "./costs-file.ts";
 import { reportRoutes } from "./routes.ts";
@@ -16,25 +24,46 @@ interface Settings {
   readonly costs?: CostsFile | undefined;
 }
 
-/** Maximum number of routes in a line of the log. */
+/** Maximum number of routes in a warning. */
 const NAMED_MAX = 5;
+
+/** Names the routes without a cost, and the costs without a route: one may be the other with a typing error. */
+export function warnings({ costs: file }: Settings, { catalogue }: Config): readonly string[] {
+  if (!file) return [];
+  const offered = catalogue.models.flatMap(({ routes }) => routes);
+  const costless = offered.filter(({ upstream, model }) => !file.costs[upstream]?.[model]);
+  const known = new Set(catalogue.routes.map(nameOf));
+  const stated = Object.entries(file.costs).flatMap(([upstream, models]) =>
+    Object.keys(models).map((model) => nameOf({ upstream, model })),
+  );
+  const advised = (name: string) => {
+    const near = closestMatch(name, [...known], { maxDistance: Math.ceil(name.length / 3) });
+    return near === undefined ? name : `${name} (did you mean ${near}?)`;
+  };
+  return [
+    ...listed("routes without a cost, so that of their calls is not known", costless.map(nameOf)),
+    ...listed(
+      "costs of models that no route has",
+      stated.filter((name) => !known.has(name)),
+      advised,
+    ),
+  ];
+}
+
+function nameOf({ upstream, model }: { readonly upstream: string; readonly model: string }) {
+  return `${upstream} ${model}`;
+}
+
+/** Returns one line, or none without names. */
+function listed(title: string, names: readonly string[], text = (name: string) => name): string[] {
+  const all = [...new Set(names)];
+  if (all.length === 0) return [];
+  const more = all.length > NAMED_MAX ? ` and ${all.length - NAMED_MAX} more` : "";
+  return [`${title}: ${all.slice(0, NAMED_MAX).map(text).join(", ")}${more}`];
+}
 
 /** States in the record of each call what it cost the operator, and reports revenue, cost and margin. */
 export default function report(services: Services, { costs }: Settings): Plugin {
-  /** Says which routes have no cost, so that a name with a typing error is noticed. */
-  function logUnknown({ costs: known }: CostsFile): void {
-    const routes = services.config.catalogue.models.flatMap((model) => model.routes);
-    const names = routes
-      .filter(({ upstream, model }) => !known[upstream]?.[model])
-      .map(({ upstream, model }) => `${upstream} ${model}`);
-    const unknown = [...new Set(names)];
-    if (unknown.length === 0) return;
-    services.log.warn(
-      { routes: unknown.length, first: unknown.slice(0, NAMED_MAX) },
-      "the file of costs does not have some routes; the costs of their calls are not known",
-    );
-  }
-
   return {
     name: "report",
 
@@ -79,9 +108,7 @@ export default function report(services: Services, { costs }: Settings): Plugin 
 
     async start() {
       await services.usage.prepareReport();
-      if (!costs) return;
-      services.providerCosts.provide((call) => costOfCall(call, costs));
-      logUnknown(costs);
+      if (costs) services.providerCosts.provide((call) => costOfCall(call, costs));
     },
   };
 }

@@ -8,7 +8,7 @@ const CONTRACT = "core/plugin/index.ts";
 /** The loader reads these from a plugin's module; no file imports them. */
 const PLUGIN = /^plugins\/[^/]+\/index\.ts$/;
 const OF_PLUGINS = new Set([
-  ...["default", "options", "files", "review", "discounts"],
+  ...["default", "options", "files", "review", "discounts", "warnings"],
   ...["after", "requires", "takes", "sets", "uses", "provides", "reads"],
 ]);
 

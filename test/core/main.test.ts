@@ -58,6 +58,30 @@ t.test("--check names models whose calls can cost more than they bring", async (
   t.match(stdout, "req/plain (up to 400 đ for 230 đ); lower input_tokens_max");
 });
 
+t.test("--check names costs under a misspelled model", async (t) => {
+  const spare = `  spare: { protocols: { messages: "http://127.0.0.1:9002" }, keys: ["\${SPARE_KEY:-}"] }`;
+  const cost = "{ 2026-01-01: { currency: VND, per_call: 1 } }";
+  const folder = await folderOf(t, {
+    "gateway.yaml": GATEWAY.replace("catalogue:", `${spare}\ncatalogue:`).replace(
+      "- ./plugin.js",
+      "- ./plugin.js\n  - report: { costs: costs.yaml }",
+    ),
+    // Of an upstream without a key, no model is offered.
+    "catalogue.yaml": CATALOGUE.replace("[{", "[{ upstream: spare, model: its-own }, {"),
+    "costs.yaml": `costs:
+  main: { plain-l: ${cost} }
+  spare: { its-own: ${cost} }
+  other: { something-else: ${cost} }`,
+  });
+  const { code, stdout } = await run(["--check", "--config", join(folder, "gateway.yaml")]);
+  t.equal(code, 0, stdout);
+  t.match(stdout, /^routes without a cost, [^:]+: main plain-1$/m);
+  t.match(
+    stdout,
+    /no route has: main plain-l \(did you mean main plain-1\?\), other something-else$/m,
+  );
+});
+
 t.test("production starts with one provider's key and the variables of its example", async (t) => {
   const example = await readFile(join(packageRoot, "config/production.env.example"), "utf8");
   const variables = Object.fromEntries(readVariables(example));

@@ -137,12 +137,11 @@ t.test("a wrong file is refused with its line", async (t) => {
 t.test("a record keeps the cost of its call, and the report has all of them", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "costs.yaml");
-  const write = (input: number) =>
-    writeFileSync(
-      file,
-      `costs: { anthropic: { claude-opus-5-5: { 2020-01-01: { currency: VND, input: ${input}, output: 10 } } } }`,
-    );
-  write(1);
+  const write = (input: number, other: string) => {
+    const own = `{ 2020-01-01: { currency: VND, input: ${input}, output: 10 } }`;
+    writeFileSync(file, `costs: { anthropic: { claude-opus-5-5: ${own}, ${other}: ${own} } }`);
+  };
+  write(1, "claude-fable-6");
   const gateway = await startGateway({ plugins: { report: { costs: file } } });
   t.teardown(async () => {
     await gateway.close();
@@ -156,8 +155,12 @@ t.test("a record keeps the cost of its call, and the report has all of them", as
   };
   await call("claude-opus-5-5");
   await call("claude-haiku-5-5");
-  write(3);
+  write(3, "claude-opus-5.5");
   await reload(gateway, { plugins: { report: { costs: file } } });
+  t.match(
+    gateway.logTail,
+    "no route has: anthropic claude-opus-5.5 (did you mean anthropic claude-opus-5-5?)",
+  );
   await call("claude-opus-5-5");
   const records = await billedCalls(gateway, customer, 3);
   t.strictSame(
