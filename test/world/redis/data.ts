@@ -160,7 +160,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   HLEN: (data, key) => data.hash(key).size,
   HKEYS: (data, key) => [...data.hash(key).keys()],
   HVALS: (data, key) => [...data.hash(key).values()],
-  HGETALL: (data, key) => [...data.hash(key)].flat(),
+  HGETALL(data, key) {
+    const flat: string[] = [];
+    for (const [field, value] of data.hash(key)) flat.push(field, value);
+    return flat;
+  },
   HSET(data, key, args) {
     const fields = data.fields(key);
     let added = 0;

@@ -28,6 +28,7 @@ declare module "fengari" {
     lua_pushnil(L: State): void;
     lua_pushnumber(L: State, value: number): void;
     lua_pushstring(L: State, text: Bytes): void;
+    lua_pushvalue(L: State, index: number): void;
     lua_rawgeti(L: State, index: number, key: number): number;
     lua_rawseti(L: State, index: number, key: number): void;
     lua_setfield(L: State, index: number, name: Bytes): void;

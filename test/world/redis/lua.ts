@@ -40,6 +40,7 @@ const COMPILED_MAX = 50;
 export class LuaScripts {
   private readonly state: State;
   private readonly compiled = new Map<string, number>();
+  private readonly texts = new KnownTexts();
   private call: Call = () => null;
   private failure: Error | undefined;
 
@@ -69,10 +70,10 @@ export class LuaScripts {
     lua.lua_pop(this.state, 1);
     this.call = call;
     this.failure = undefined;
-    pushList(L, keys);
-    lua.lua_setglobal(L, bytesOf("KEYS"));
-    pushList(L, args);
-    lua.lua_setglobal(L, bytesOf("ARGV"));
+    this.push(L, keys);
+    lua.lua_setglobal(L, KEYS);
+    this.push(L, args);
+    lua.lua_setglobal(L, ARGV);
     lua.lua_rawgeti(L, lua.LUA_REGISTRYINDEX, compiled);
     const status = lua.lua_pcall(L, 0, 1, 0);
     if (status !== lua.LUA_OK) {
@@ -80,7 +81,7 @@ export class LuaScripts {
       lua.lua_pop(L, 1);
       throw this.failure ?? new ScriptFailed(`ERR ${text}`);
     }
-    const reply = read(L, -1);
+    const reply = this.read(L, -1);
     lua.lua_pop(L, 1);
     return reply;
   }
@@ -107,10 +108,10 @@ export class LuaScripts {
 
   private callRedis(L: State): number {
     const args: string[] = [];
-    for (let at = 1; at <= lua.lua_gettop(L); at += 1) args.push(argument(L, at));
+    for (let at = 1; at <= lua.lua_gettop(L); at += 1) args.push(this.argument(L, at));
     const [name = "", ...rest] = args;
     try {
-      push(L, this.call(name.toUpperCase(), rest));
+      this.push(L, this.call(name.toUpperCase(), rest));
     } catch (error) {
       this.failure = error instanceof Error ? error : new Error(String(error));
       lua.lua_pushstring(L, to_luastring(this.failure.message));
@@ -118,13 +119,94 @@ export class LuaScripts {
     }
     return 1;
   }
+
+  private argument(L: State, at: number): string {
+    return lua.lua_type(L, at) === lua.LUA_TNUMBER
+      ? String(lua.lua_tonumber(L, at))
+      : this.texts.read(L, at);
+  }
+
+  private push(L: State, reply: RedisReply): void {
+    if (reply === null) lua.lua_pushboolean(L, false);
+    else if (typeof reply === "string") this.texts.push(L, reply);
+    else if (typeof reply === "number") lua.lua_pushnumber(L, reply);
+    else {
+      lua.lua_createtable(L, reply.length, 0);
+      for (let at = 0; at < reply.length; at += 1) {
+        this.push(L, reply[at] ?? null);
+        lua.lua_rawseti(L, -2, at + 1);
+      }
+    }
+  }
+
+  /** Converts a return value to a reply, as Redis does: numbers lose their fraction, a list ends at its first nil. */
+  private read(L: State, at: number): RedisReply {
+    switch (lua.lua_type(L, at)) {
+      case lua.LUA_TNUMBER:
+        return Math.trunc(lua.lua_tonumber(L, at));
+      case lua.LUA_TSTRING:
+        return this.texts.read(L, at);
+      case lua.LUA_TBOOLEAN:
+        return lua.lua_toboolean(L, at) ? 1 : null;
+      case lua.LUA_TTABLE:
+        throwError(L, at);
+        return this.readList(L, at);
+      default:
+        return null;
+    }
+  }
+
+  private readList(L: State, at: number): RedisReply {
+    const table = at < 0 ? lua.lua_gettop(L) + at + 1 : at;
+    const items: RedisReply[] = [];
+    for (;;) {
+      const type = lua.lua_rawgeti(L, table, items.length + 1);
+      if (type !== lua.LUA_TNIL) items.push(this.read(L, -1));
+      lua.lua_pop(L, 1);
+      if (type === lua.LUA_TNIL) return items;
+    }
+  }
 }
 
-function argument(L: State, at: number): string {
-  return lua.lua_type(L, at) === lua.LUA_TNUMBER
-    ? String(lua.lua_tonumber(L, at))
-    : to_jsstring(lua.lua_tostring(L, at));
+/** Maximum number of known texts: most texts repeat, such as names of keys, fields and operations. */
+const KNOWN_MAX = 20_000;
+const TEXT_LENGTH_MAX = 200;
+
+/**
+ * Texts that the interpreter has, so that each is converted and hashed once: these conversions took a fifth of the time of
+ * a world with Redis.
+ */
+class KnownTexts {
+  /** Places in the registry of the interpreter. */
+  private readonly places = new Map<string, number>();
+  private readonly texts = new Map<Uint8Array, string>();
+
+  push(L: State, text: string): void {
+    const known = this.places.get(text);
+    if (known !== undefined) return void lua.lua_rawgeti(L, lua.LUA_REGISTRYINDEX, known);
+    lua.lua_pushstring(L, to_luastring(text));
+    if (text.length > TEXT_LENGTH_MAX) return;
+    if (this.places.size >= KNOWN_MAX) this.forget(L);
+    this.texts.set(lua.lua_tostring(L, -1), text);
+    lua.lua_pushvalue(L, -1);
+    this.places.set(text, lauxlib.luaL_ref(L, lua.LUA_REGISTRYINDEX));
+  }
+
+  read(L: State, at: number): string {
+    const bytes = lua.lua_tostring(L, at);
+    return this.texts.get(bytes) ?? to_jsstring(bytes);
+  }
+
+  private forget(L: State): void {
+    for (const place of this.places.values()) lauxlib.luaL_unref(L, lua.LUA_REGISTRYINDEX, place);
+    this.places.clear();
+    this.texts.clear();
+  }
 }
+
+const ERR = to_luastring("err");
+const KEYS = to_luastring("KEYS");
+const ARGV = to_luastring("ARGV");
 
 /** Implements `tonumber` of Lua 5.1, for decimal numbers. */
 function toFloat(L: State): number {
@@ -139,75 +221,10 @@ function toFloat(L: State): number {
   return 1;
 }
 
-/** Maximum number of cached texts: most texts repeat, such as names of keys, fields and operations. */
-const BYTES_KEPT_MAX = 20_000;
-const TEXT_LENGTH_MAX = 200;
-const keptBytes = new Map<string, Uint8Array>();
-
-function bytesOf(text: string): Uint8Array {
-  if (text.length > TEXT_LENGTH_MAX) return to_luastring(text);
-  let bytes = keptBytes.get(text);
-  if (bytes === undefined) {
-    if (keptBytes.size >= BYTES_KEPT_MAX) keptBytes.clear();
-    bytes = to_luastring(text);
-    keptBytes.set(text, bytes);
-  }
-  return bytes;
-}
-
-function pushList(L: State, items: readonly string[]): void {
-  lua.lua_createtable(L, items.length, 0);
-  for (const [at, item] of items.entries()) {
-    lua.lua_pushstring(L, bytesOf(item));
-    lua.lua_rawseti(L, -2, at + 1);
-  }
-}
-
-function push(L: State, reply: RedisReply): void {
-  if (reply === null) lua.lua_pushboolean(L, false);
-  else if (typeof reply === "string") lua.lua_pushstring(L, bytesOf(reply));
-  else if (typeof reply === "number") lua.lua_pushnumber(L, reply);
-  else {
-    lua.lua_createtable(L, reply.length, 0);
-    for (const [at, item] of reply.entries()) {
-      push(L, item);
-      lua.lua_rawseti(L, -2, at + 1);
-    }
-  }
-}
-
-/** Converts a return value to a reply, as Redis does: numbers lose their fraction, a list ends at its first nil. */
-function read(L: State, at: number): RedisReply {
-  switch (lua.lua_type(L, at)) {
-    case lua.LUA_TNUMBER:
-      return Math.trunc(lua.lua_tonumber(L, at));
-    case lua.LUA_TSTRING:
-      return to_jsstring(lua.lua_tostring(L, at));
-    case lua.LUA_TBOOLEAN:
-      return lua.lua_toboolean(L, at) ? 1 : null;
-    case lua.LUA_TTABLE:
-      throwError(L, at);
-      return readList(L, at);
-    default:
-      return null;
-  }
-}
-
 /** Throws the error reply that a Lua table with a field `err` stands for. */
 function throwError(L: State, at: number): void {
-  lua.lua_getfield(L, at, to_luastring("err"));
+  lua.lua_getfield(L, at, ERR);
   const text = lua.lua_type(L, -1) === lua.LUA_TSTRING ? to_jsstring(lua.lua_tostring(L, -1)) : "";
   lua.lua_pop(L, 1);
   if (text !== "") throw new Error(text);
-}
-
-function readList(L: State, at: number): RedisReply {
-  const table = at < 0 ? lua.lua_gettop(L) + at + 1 : at;
-  const items: RedisReply[] = [];
-  for (;;) {
-    const type = lua.lua_rawgeti(L, table, items.length + 1);
-    if (type !== lua.LUA_TNIL) items.push(read(L, -1));
-    lua.lua_pop(L, 1);
-    if (type === lua.LUA_TNIL) return items;
-  }
 }
