@@ -120,10 +120,11 @@ export class World {
     let isOver = false;
     const look = () => {
       this.judge.look();
-      if (!this.isHealed) return void scheduler.after(LOOK_MS, "look", look);
-      violations = [...this.judge.problems(), ...probe.problems()];
+      const { broken } = this.judge;
+      if (!this.isHealed && broken.length === 0) return void scheduler.after(LOOK_MS, "look", look);
+      violations = this.isHealed ? [...this.judge.problems(), ...probe.problems()] : broken;
       const isLate = scheduler.nowMs > plan.loadMs + DRAIN_MS_MAX;
-      isOver = violations.length === 0 || isLate || this.judge.broken.length > 0;
+      isOver = violations.length === 0 || isLate || broken.length > 0;
       if (!isOver) scheduler.after(LOOK_MS, "look", look);
     };
     scheduler.after(LOOK_MS, "look", look);

@@ -9,8 +9,8 @@ type Simulation = typeof import("../simulate.ts");
 let isRegistered = false;
 
 /**
- * Loads the simulation with a bug in it. All modules of ours are loaded again, so that a process can hold the code with
- * and without the bug, and with other bugs. Packages are shared.
+ * Loads the simulation with a bug in it. All modules of ours that lead to it are loaded again, so that a process can hold
+ * the code with and without the bug, and with other bugs. Other modules and packages are shared.
  */
 export async function plantedSimulation(name: string): Promise<Simulation> {
   const plant = PLANTS[name];
