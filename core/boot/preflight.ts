@@ -30,9 +30,12 @@ export async function preflight(
   return warnings;
 }
 
-/** Returns what `preflight` finds, all faults instead of the first, without waiting for a store that is down. */
+/**
+ * Returns what `preflight` finds, all faults instead of the first, without waiting for a store that is down. Ports may be
+ * those of a gateway that runs: operators also check after the start.
+ */
 export async function reachFaults(config: Config): Promise<readonly string[]> {
-  const results = await Promise.allSettled(stepsOf(config, 0).map((step) => step()));
+  const results = await Promise.allSettled(stepsOf(config, 0, true).map((step) => step()));
   return results.flatMap((result) =>
     result.status === "rejected" ? [messageOf(result.reason)] : (result.value ?? []),
   );
@@ -41,14 +44,18 @@ export async function reachFaults(config: Config): Promise<readonly string[]> {
 /** One check. Resolves with its warnings. */
 type Step = () => Promise<readonly string[] | void>;
 
-function stepsOf({ listen, admin, stores }: Config, patienceMs: number): readonly Step[] {
+function stepsOf(
+  { listen, admin, stores }: Config,
+  patienceMs: number,
+  mayShare = listen.workers > 1,
+): readonly Step[] {
   const { hot, ledger } = stores;
   const steps: Step[] = [
     () => checkFolder(stores.data),
-    () => checkAddress("listen", listen, listen.workers),
+    () => checkAddress("listen", listen, mayShare),
   ];
   const operators = admin.listen;
-  if (operators) steps.push(() => checkAddress("admin.listen", operators, listen.workers));
+  if (operators) steps.push(() => checkAddress("admin.listen", operators, mayShare));
   if (hot !== "embedded") {
     const servers = typeof hot === "string" ? [hot] : hot;
     steps.push(async () => {
@@ -129,7 +136,7 @@ async function checkFolder(folder: string): Promise<void> {
 async function checkAddress(
   setting: string,
   { host, port }: { readonly host: string; readonly port: number },
-  workers: number,
+  mayShare: boolean,
 ): Promise<void> {
   try {
     await bindDatagrams(host, port);
@@ -139,7 +146,7 @@ async function checkAddress(
       throw new Error(addressFault(setting, host, port, codeNameOf(error)));
   }
   if (port === 0 || !(await isOpen(host, port))) return;
-  if (workers > 1 && (await isGateway(host, port))) return;
+  if (mayShare && (await isGateway(host, port))) return;
   throw new Error(addressFault(setting, host, port, "EADDRINUSE"));
 }
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, Server, type Socket } from "no
 import { join } from "node:path";
 import postgres from "postgres";
 import t, { type Test } from "tap";
-import { preflight } from "../../../core/boot/preflight.ts";
+import { preflight, reachFaults } from "../../../core/boot/preflight.ts";
 import type { Config } from "../../../core/plugin/config.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { startRedisServer } from "../../support/redis.ts";
@@ -25,7 +25,11 @@ type Change = {
   };
 };
 
-async function check(t: Test, { listen, admin, stores }: Change): Promise<readonly string[]> {
+async function check(
+  t: Test,
+  { listen, admin, stores }: Change,
+  checks: (config: Config) => Promise<readonly string[]> = (config) => preflight(config, 0),
+): Promise<readonly string[]> {
   const data = stores?.data ?? join(await folderOf(t, {}), "data");
   const config = {
     listen: { host: "127.0.0.1", port: 0, workers: 1, ...listen },
@@ -36,7 +40,7 @@ async function check(t: Test, { listen, admin, stores }: Change): Promise<readon
       data,
     },
   };
-  return preflight(config as Config, 0);
+  return checks(config as Config);
 }
 
 async function portInUse(t: Test, onConnection?: (socket: Socket) => void): Promise<number> {
@@ -129,6 +133,17 @@ t.test("a start is refused with one sentence that names the setting", async (t) 
     }),
   );
 });
+
+t.test(
+  "a check after the start takes the ports of the gateway that runs, not those of others",
+  async (t) => {
+    const listen = { port: await portInUse(t, replying('{"status":"ok"}')) };
+    const operators = { host: "127.0.0.1", port: listen.port };
+    t.strictSame(await check(t, { listen, admin: { listen: operators } }, reachFaults), []);
+    const other = { port: await portInUse(t, replying("hello")) };
+    t.match(await check(t, { listen: other }, reachFaults), [/^listen\.port: .* is in use/]);
+  },
+);
 
 t.test("a free port is checked without opening it: a proxy would send calls there", async (t) => {
   const listened = t.capture(Server.prototype, "listen", Server.prototype.listen);
