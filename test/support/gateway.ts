@@ -72,8 +72,8 @@ export interface TestGateway {
   ended(): Promise<number | null>;
   /** Starts it again after `stop` or `kill9`; resolves when it is ready. */
   start(): Promise<void>;
-  /** The package that it runs from the next start on. */
-  runFrom(root: string): void;
+  /** The package that it runs from the next start on; undefined: as the `root` of options by default. */
+  runFrom(root: string | undefined): void;
   /** Replaces the config file; takes effect at SIGHUP or the next start. */
   configure(changes: ConfigChanges): void;
   /** Sends a signal to the running process. */
@@ -166,7 +166,7 @@ class GatewayProcess implements TestGateway {
     return tailOf(this.logFile, LOG_TAIL);
   }
 
-  runFrom(root: string): void {
+  runFrom(root: string | undefined): void {
     this.root = root;
   }
 
