@@ -8,10 +8,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { packageRoot } from "../../../core/process/root.ts";
 import { installedPostgres } from "../../support/postgres-server.ts";
 import { until } from "../../support/until.ts";
+import { shortLivedFlags } from "../../support/v8-flags.ts";
 
 export const DOMAIN = "api.example.com";
 /** The folders of the release, and of the next one. */
@@ -70,9 +71,9 @@ export class Machine {
     const systemctl = join(bin, "systemctl");
     copyFileSync(join(packageRoot, "test", "deploy", "machine", "systemctl.sh"), systemctl);
     chmodSync(systemctl, 0o755);
-    const path = [bin, postgres.bin, "/usr/sbin", "/sbin", process.env["PATH"] ?? ""].join(
-      delimiter,
-    );
+    // Before that of the packages of tests, which `npm test` adds with another Node.
+    const own = [bin, postgres.bin, dirname(process.execPath), "/usr/sbin", "/sbin"];
+    const path = [...own, process.env["PATH"] ?? ""].join(delimiter);
     const machine = new Machine(folder, path);
     machine.makeAuthority(join(bin, "certbot"));
     await machine.startPostgres();
@@ -115,6 +116,7 @@ export class Machine {
       LANG: "C.UTF-8",
       DOMAIN,
       CURL_CA_BUNDLE: this.file("authority.pem"),
+      NODE_FLAGS: shortLivedFlags().join(" "),
     };
   }
 

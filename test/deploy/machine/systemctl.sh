@@ -1,7 +1,7 @@
 #!/bin/bash
 # Stands in for systemd, which needs to be the first process of a machine: runs a unit's own command line, as its user, with
-# its files of variables, in its folder, and again a second after it ended. Units of Debian's packages get the command that
-# their packages have.
+# its files of variables, in its folder, and again a second after it ended. Adds NODE_FLAGS, which the test sets, to the
+# flags of Node. Units of Debian's packages get the command that their packages have.
 
 set -eu
 command=$1
@@ -46,7 +46,7 @@ start() {
         exec env $3 setpriv --reuid="$4" --regid="$5" --clear-groups --no-new-privs --bounding-set=-all \
           prlimit --core="$6" $7' bash \
         "$(get UMask)" "$(get EnvironmentFile)" "$(get Environment)" "$(get User)" "$(get Group)" \
-        "$(get LimitCORE)" "$(get ExecStart)"
+        "$(get LimitCORE)" "$(get ExecStart | sed "s# # $NODE_FLAGS #")"
       ;;
     redis-server) run "$1" runuser -u redis -- redis-server /etc/redis/redis.conf ;;
     nginx) run "$1" nginx -g 'daemon off;' ;;
