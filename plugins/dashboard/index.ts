@@ -56,13 +56,7 @@ export default function dashboard(
       const names = { serviceName: settings.service_name, support: settings.support };
       const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
       const has = (plugin: string) => services.config.plugins.some(({ name }) => name === plugin);
-      const all = {
-        ...names,
-        demo: has("demo") ? DEMO_EMAIL : undefined,
-        hasStatements: has("statements"),
-        hasVouchers: has("vouchers"),
-        hasTeams: has("teams"),
-      };
+      const all = { ...names, demo: has("demo") ? DEMO_EMAIL : undefined, has };
       const pages = dashboardHandler(files, all, services.customers);
       router.addRoute({ ...open, path: `${BASE}/*`, handler: pages });
       const front = frontHandler(services, { ...names, ...files });

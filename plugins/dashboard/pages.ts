@@ -12,31 +12,30 @@ interface Names {
   readonly support: string | undefined;
   /** The e-mail of the demo account, with which a link may fill in the sign-in form; undefined if there is none. */
   readonly demo: string | undefined;
-  readonly hasStatements: boolean;
-  readonly hasVouchers: boolean;
-  readonly hasTeams: boolean;
+  has(plugin: string): boolean;
 }
+
+/** Plugins that pages show parts of. */
+const SHOWN = ["statements", "vouchers", "teams", "by-key"];
 
 /** Serves the customers' pages. */
 export function dashboardHandler(
   files: PageFiles,
-  { serviceName, support, demo, hasStatements, hasVouchers, hasTeams }: Names,
+  { serviceName, support, demo, has }: Names,
   customers: Services["customers"],
 ): (request: PlainRequest) => PlainResponse {
   return pagesHandler(files, {
     base: BASE,
-    routes: servedPages(hasStatements, hasTeams),
+    routes: servedPages(has("statements"), has("teams")),
     serviceName,
     texts: { vi: vietnamese, en: english },
     home: "/",
     data() {
       // Who can sign up, and what they agree to.
       const { signUp, agreements } = customers.current;
-      const statements = hasStatements ? "" : undefined;
-      const vouchers = hasVouchers ? "" : undefined;
-      const teams = hasTeams ? "" : undefined;
-      const plugins = { statements, vouchers, teams };
-      return { support: support ?? "", "sign-up": signUp, demo, ...plugins, ...agreements };
+      const plugins = SHOWN.filter(has).map((plugin) => [plugin, ""] as const);
+      const own = { support: support ?? "", "sign-up": signUp, demo };
+      return { ...own, ...Object.fromEntries(plugins), ...agreements };
     },
     // One order of the page for top-ups reads other data.
     headersOf: ({ route, rest }, { headers }) =>

@@ -258,6 +258,8 @@ export const calls = {
   "howto.note.n8n": "n8n: Credentials, OpenAI. Then choose the model by its ID in the node.",
   "howto.copy": "Copy: {name}",
   "howto.uses": "Base URL: {address}",
+  "howto.openapi": "The API in OpenAPI 3.1",
+  "howto.errors": "All errors, and what to do",
   "howto.address": "Another client? Which base URL it needs",
   "howto.messages": "Clients for the Messages API",
   "howto.chat": "Clients for the Chat Completions or Responses API",

@@ -260,6 +260,8 @@ export const calls = {
   "howto.note.n8n": "n8n: Credentials, OpenAI. Sau đó chọn mô hình theo ID trong node.",
   "howto.copy": "Sao chép: {name}",
   "howto.uses": "Base URL: {address}",
+  "howto.openapi": "Mô tả API theo OpenAPI 3.1",
+  "howto.errors": "Mọi lỗi và cách xử lý",
   "howto.address": "Dùng công cụ khác? Xem base URL cần dùng",
   "howto.messages": "Công cụ dùng Messages API",
   "howto.chat": "Công cụ dùng Chat Completions hoặc Responses API",

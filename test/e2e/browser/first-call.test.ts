@@ -106,6 +106,10 @@ t.test("a customer in a browser", async (t) => {
     const { page, complaints, session } = await stage.customer();
     await page.goto(`${stage.url}/dashboard/how-to?client=codex&system=cmd`);
     await page.getByText("Thay <API_KEY> bằng khóa API của bạn").waitFor();
+    for (const name of ["Mô tả API theo OpenAPI 3.1", "Mọi lỗi và cách xử lý"]) {
+      const path = await page.getByRole("link", { name }).getAttribute("href");
+      t.equal((await fetch(`${stage.url}${path}`)).status, 200, name);
+    }
     await page.getByRole("main").getByRole("link", { name: "Đăng nhập" }).click();
     await page.getByLabel("Email").fill(session.email);
     await page.getByLabel("Mật khẩu").fill(PASSWORD);

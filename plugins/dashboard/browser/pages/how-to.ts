@@ -112,6 +112,7 @@ export async function render(context: PageContext): Promise<void> {
     ),
     keys.length > 0 && card(t("howto.step.call"), call.element),
     addresses(),
+    references(),
   );
   if (keys.length > 0) call.watch(key.select.value);
   await show();
@@ -208,6 +209,21 @@ function addresses(): HTMLElement {
       address(t("howto.chat"), `${location.origin}/v1`),
     ),
     el("p", {}, t("howto.wrong")),
+  );
+}
+
+/** For programmers: what the API takes and returns. The plugin `by-key` serves it. */
+function references(): HTMLElement | false {
+  const link = (path: string, text: string) => el("a", { href: path, target: "_blank" }, text);
+  return (
+    document.documentElement.dataset["byKey"] !== undefined &&
+    el(
+      "p",
+      { class: "hint" },
+      link("/openapi.json", t("howto.openapi")),
+      " · ",
+      link("/errors.md", t("howto.errors")),
+    )
   );
 }
 
