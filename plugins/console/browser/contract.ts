@@ -230,6 +230,8 @@ export interface Report {
 }
 
 export interface MoneyReport extends Sums {
+  readonly from: string;
+  readonly to: string;
   readonly transfers_vnd: string;
   readonly credits_vnd: string;
   readonly bonuses_vnd: string;

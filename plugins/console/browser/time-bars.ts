@@ -43,6 +43,47 @@ export function rowsOf(part: Part, fromMs: number, toMs: number, upstream?: stri
   return `${BASE}/calls?${query}`;
 }
 
+/** A part of a bar: its colour, its size in any unit, and the rows that it leads to. */
+interface BarPart {
+  readonly kind: string;
+  readonly size: number;
+  readonly text: string;
+  readonly href: string;
+}
+
+/** Bars side by side, each of parts from the bottom up; a part is a link, but not for the keyboard. */
+export function stackedBars(label: string, bars: readonly (readonly BarPart[])[]): Child {
+  const sizeOf = (bar: readonly BarPart[]) => bar.reduce((sum, { size }) => sum + size, 0);
+  const most = bars.reduce((max, bar) => Math.max(max, sizeOf(bar)), 1e-6);
+  const room = HEIGHT - HEIGHT_MIN * (bars[0]?.length ?? 0);
+  const width = WIDTH / bars.length;
+  const drawn = bars.map((bar, place) => {
+    let y = HEIGHT;
+    return bar.map(({ kind, size, text, href }) => {
+      if (size <= 0) return false;
+      const height = Math.max(HEIGHT_MIN, (size / most) * room);
+      y -= height;
+      const x = place * width + width * 0.1;
+      return svg(
+        "a",
+        { href, tabindex: -1, "aria-label": text },
+        svg("rect", { class: kind, x, y, width: width * 0.8, height }, svg("title", {}, text)),
+      );
+    });
+  });
+  return svg(
+    "svg",
+    {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      role: "group",
+      "aria-label": label,
+      preserveAspectRatio: "none",
+    },
+    svg("line", { x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT }),
+    drawn,
+  );
+}
+
 /**
  * A bar for each step, each part of it a link to its rows. The keyboard and screen readers take the table that the caption
  * leads to: sixty links would stand in their way.
@@ -54,34 +95,14 @@ export function timeBars(
   upstream?: string,
 ): HTMLElement {
   const byTime = new Map(rows.map((row) => [Date.parse(row.at), row]));
-  const sizeOf = (row: TimeRow) => row.served + row.failed + row.refused;
-  const most = Math.max(1, ...rows.map(sizeOf));
-  const width = WIDTH / count;
   const toMs = fromMs + count * stepMs;
   const bars = Array.from({ length: count }, (_, place) => {
     const atMs = fromMs + place * stepMs;
     const row = byTime.get(atMs);
-    let y = HEIGHT;
-    return PARTS.map((part) => {
-      const calls = row?.[part] ?? 0;
-      if (calls === 0) return false;
-      const height = Math.max(HEIGHT_MIN, (calls / most) * (HEIGHT - PARTS.length * HEIGHT_MIN));
-      y -= height;
-      const text = `${dateTime(new Date(atMs).toISOString())}: ${partText(part, calls)}`;
-      return svg(
-        "a",
-        {
-          ...{ href: rowsOf(part, atMs, atMs + stepMs, upstream), tabindex: -1 },
-          "aria-label": text,
-        },
-        svg(
-          "rect",
-          {
-            ...{ class: part, x: place * width + width * 0.1, y, width: width * 0.8, height },
-          },
-          svg("title", {}, text),
-        ),
-      );
+    return PARTS.map((kind) => {
+      const size = row?.[kind] ?? 0;
+      const text = `${dateTime(new Date(atMs).toISOString())}: ${partText(kind, size)}`;
+      return { kind, size, text, href: rowsOf(kind, atMs, atMs + stepMs, upstream) };
     });
   });
   const table = new URLSearchParams({
@@ -91,17 +112,7 @@ export function timeBars(
   return el(
     "figure",
     { class: "day-bars time-bars" },
-    svg(
-      "svg",
-      {
-        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-        role: "group",
-        "aria-label": label,
-        preserveAspectRatio: "none",
-      },
-      svg("line", { x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT }),
-      bars,
-    ),
+    stackedBars(label, bars),
     el(
       "figcaption",
       {},

@@ -721,6 +721,35 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.waitForURL(`**/calls?cost=below&from=${today}&to=${today}`);
   });
 
+  t.test("draws the money of each day, and compares it with the days before", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const dayAgo = (days: number) => dayOf(new Date(Date.now() - days * 86_400_000));
+    const sums = async (from: string, to: string) =>
+      (await admin(stage.gateway, "GET", `/report?from=${from}&to=${to}`)).body;
+    await signIn(visitor, `/report?by=model&from=${dayAgo(9)}&to=${dayAgo(5)}`);
+    const [now, before] = [await sums(dayAgo(9), dayAgo(5)), await sums(dayAgo(14), dayAgo(10))];
+    const change = (Number(now["calls"]) / Number(before["calls"]) - 1) * 100;
+    const sign = change < 0 ? "−" : "+";
+    t.equal(
+      await page
+        .locator(".totals a", { hasText: /^Calls\d/ })
+        .locator("small")
+        .textContent(),
+      `before ${before["calls"]} (${sign}${Number(Math.abs(change).toFixed(1))}%)`,
+    );
+    t.equal(await page.locator(".totals small", { hasText: "before" }).count(), 9);
+    const bars = page.locator(".time-bars a[tabindex]");
+    t.ok((await bars.count()) >= 10, "cost and margin of five days");
+    const title = await bars.first().getAttribute("aria-label");
+    t.match(title, /^\d\d\/\d\d\/\d{4}: Revenue [\d,.]+ đ, Cost [\d,.]+ đ, Margin [\d,.]+ đ$/);
+    await page.getByRole("link", { name: "Compared with" }).click();
+    await page.waitForURL(`**/report?by=model&from=${dayAgo(14)}&to=${dayAgo(10)}`);
+    await settled(page);
+    await page.getByRole("link", { name: "As a table" }).click();
+    await page.waitForURL(/by=day/);
+  });
+
   t.test("finds a customer by a pasted key, which the address never has", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
     const { page } = visitor;

@@ -7,9 +7,10 @@ import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow } from "../contract.ts";
 import { list } from "../list.ts";
+import { daysIn, moneyBars } from "../money-bars.ts";
 import { movedFigure, owedFigure } from "../movements.ts";
 import { get } from "../session.ts";
-import { type Column, figures } from "../table.ts";
+import { type Column, type Figure, figures } from "../table.ts";
 import { t } from "../text.ts";
 
 type Filters = Readonly<Record<string, string>>;
@@ -51,16 +52,35 @@ export function render({ root, signal }: PageContext): void {
     ],
     async load(filters, limit) {
       const { from = "", to = "" } = filters;
-      const [{ rows, total, cut }, money] = await Promise.all([
+      const [{ rows, cut }, money] = await Promise.all([
         get<Report>("/report", { ...filters, limit }),
         get<MoneyReport>("/report", { from, to }),
+      ]);
+      const period = { from: money.from, to: money.to };
+      const earlier = periodBefore(period);
+      const [before, days] = await Promise.all([
+        get<MoneyReport>("/report", earlier),
+        get<Report>("/report", { ...period, by: "day" }),
       ]);
       shown = filters;
       return {
         rows,
         note: [
-          totals(total[0], filters),
-          moneyOf(money, filters),
+          el(
+            "div",
+            { class: "stack" },
+            headlines(money, before),
+            el(
+              "p",
+              { class: "hint" },
+              el(
+                "a",
+                { href: `${BASE}/report?${new URLSearchParams({ ...filters, ...earlier })}` },
+                t("report.compared", { from: dayLong(earlier.from), to: dayLong(earlier.to) }),
+              ),
+            ),
+            moneyBars(days.rows, period.from, period.to),
+          ),
           cut && notice("info", t("report.cut", { count: rows.length })),
         ],
       };
@@ -72,36 +92,54 @@ export function render({ root, signal }: PageContext): void {
   fill(root, pageHead(t("nav.report"), t("report.lead")), element);
 }
 
-function totals(sums: Report["total"][0], { from = "", to = "" }: Filters): HTMLElement {
-  const { revenue_vnd, cost_vnd, margin_vnd, margin_percent, calls, unknown_cost_calls } = sums;
+/** Returns the days before a period, as many as it has. */
+function periodBefore({ from, to }: { readonly from: string; readonly to: string }) {
+  const start = Date.parse(from);
+  return { from: dayBefore(daysIn(from, to), start), to: dayBefore(1, start) };
+}
+
+/** The sums of a period, each with its change since the one before and a link to its rows. */
+function headlines(money: MoneyReport, before: MoneyReport): Child {
+  const { from, to, margin_percent } = money;
   const share = margin_percent === null ? "" : ` (${number(margin_percent, 2)}%)`;
   const lead = (path: string, query = {}) =>
     `${BASE}/${path}?${new URLSearchParams({ ...query, from, to })}`;
-  const figure = (name: string, value: string, href: string, title?: string) => ({
-    ...{ name, value, href, ...(title !== undefined && { title }) },
+  const sum = (name: string, field: keyof MoneyReport, href: string): Figure => {
+    const [now, then] = [money[field] ?? null, before[field] ?? null];
+    const text = (value: typeof now) => (typeof value === "number" ? number(value) : vndOr(value));
+    const title = typeof now === "string" ? { title: exactVnd(now) } : {};
+    return { name, value: text(now), note: change(now, then, text(then)), href, ...title };
+  };
+  const moved = (kind: "transfer" | "credit", field: "transfers_vnd" | "credits_vnd"): Figure => ({
+    ...movedFigure(kind, money, from, to),
+    note: change(money[field], before[field], vnd(before[field])),
   });
-  return figures([
-    figure(t("report.revenue"), vnd(revenue_vnd), lead("calls"), exactVnd(revenue_vnd)),
-    figure(t("report.cost"), vndOr(cost_vnd), lead("report", { by: "provider" })),
-    figure(t("report.margin") + share, vndOr(margin_vnd), lead("report", { by: "account" })),
-    figure(t("report.calls"), number(calls), lead("calls")),
-    figure(t("report.uncosted"), number(unknown_cost_calls), lead("calls", { cost: "unknown" })),
+  const below = sum(t("report.below.short"), "below_cost_vnd", lead("calls", { cost: "below" }));
+  const ofCalls = figures([
+    sum(t("report.revenue"), "revenue_vnd", lead("calls")),
+    sum(t("report.cost"), "cost_vnd", lead("report", { by: "provider" })),
+    sum(t("report.margin") + share, "margin_vnd", lead("report", { by: "account" })),
+    sum(t("report.calls"), "calls", lead("calls")),
+    sum(t("report.uncosted"), "unknown_cost_calls", lead("calls", { cost: "unknown" })),
   ]);
+  const ofMoney = figures([
+    moved("transfer", "transfers_vnd"),
+    moved("credit", "credits_vnd"),
+    {
+      ...owedFigure(money),
+      note: change(money.owed_vnd, before.owed_vnd, vnd(before.owed_vnd)),
+    },
+    { ...below, note: [t("report.below.count", { count: money.below_cost_calls }), below.note] },
+  ]);
+  return [ofCalls, ofMoney];
 }
 
-/** The money that came in, what is owed at the end of the period, and what was sold below its cost. */
-function moneyOf(money: MoneyReport, { from = "", to = "" }: Filters): HTMLElement {
-  return figures([
-    movedFigure("transfer", money, from, to),
-    movedFigure("credit", money, from, to),
-    owedFigure(money),
-    {
-      name: t("report.below.short"),
-      value: vnd(money.below_cost_vnd),
-      href: `${BASE}/calls?${new URLSearchParams({ cost: "below", from, to })}`,
-      note: t("list.count", { count: money.below_cost_calls }),
-    },
-  ]);
+/** Says how much a figure was before, and by how much it has changed. A change from 0 has no percentage. */
+function change(now: string | number | null, before: typeof now, text: string): string {
+  const said = t("report.before", { amount: text });
+  if (now === null || before === null || Number(before) === 0) return said;
+  const part = (Number(now) - Number(before)) / Math.abs(Number(before));
+  return `${said} (${part < 0 ? "−" : "+"}${number(Math.abs(part) * 100, 1)}%)`;
 }
 
 /** The name of a row, which leads to its calls of the period, or to its customer. */
