@@ -147,7 +147,8 @@ export const text = {
   "task.key": "{name}, key {key}: the provider refuses it ({cause})",
   "task.off": "{name} is switched off in part",
   "task.servers": "These servers serve by another version: {names}",
-  "task.below": "{count} {count:call|calls} of today cost more than they brought: {amount}",
+  "task.below":
+    "{count} {count:call|calls} of today cost more than {count:it|they} brought: {amount}",
   "search.lead": "Customers, calls and transfers, by what you have in hand.",
   "search.hint":
     "An email or part of it, the id of an account, key or call, an API key, an order code, a bank reference.",
@@ -289,7 +290,7 @@ export const text = {
   "report.uncosted.revenue": "Revenue without a known cost",
   "report.below.count": "{count} {count:call|calls}, ",
   "report.below.short": "Sold below cost",
-  "report.below": "{count} {count:call|calls} cost more than they brought: {amount}",
+  "report.below": "{count} {count:call|calls} cost more than {count:it|they} brought: {amount}",
   yes: "Yes",
   no: "No",
   "nav.models": "Models and prices",

@@ -706,7 +706,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     const rows = page.locator("main tbody tr");
     const countOf = (text: string | null) => Number(/\d+/.exec(text ?? "")?.[0]);
     await signIn(visitor);
-    const sentence = page.getByRole("link", { name: "cost more than they brought" });
+    const sentence = page.getByRole("link", { name: /cost more than (?:it|they) brought/ });
     const count = countOf(await sentence.textContent());
     await sentence.click();
     await page.waitForURL(`**/calls?cost=below&from=${today}&to=${today}`);
