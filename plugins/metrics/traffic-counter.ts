@@ -69,7 +69,9 @@ export class TrafficCounter {
 
   /** Counts an ended call, and each of its attempts. Upstreams and causes are few, whatever callers send. */
   count(call: EndedCall): void {
-    const { attempts, failedAttempts, route } = call;
+    const { attempts, endpoint, failedAttempts, route } = call;
+    // Questions by key, of a balance for example, serve no model: they are no calls.
+    if (endpoint.serves.length === 0) return;
     const minute = this.minuteOf(call.at - (call.at % MINUTE_MS));
     for (const { upstream, cause } of failedAttempts) countOf(minute, upstream, cause).calls++;
     if (route && attempts > failedAttempts.length) {

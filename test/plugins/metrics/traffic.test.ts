@@ -1,5 +1,5 @@
 import t from "tap";
-import { endpoints } from "../../../core/catalogue/endpoint.ts";
+import { endpoints, SERVES_NOTHING } from "../../../core/catalogue/endpoint.ts";
 import { connect } from "../../../core/database/client.ts";
 import { databaseOf } from "../../../core/database/migrate.ts";
 import { HttpCall } from "../../../core/http/http-call.ts";
@@ -61,6 +61,9 @@ t.test("what became of calls, by minute, at all gateways", async (t) => {
   const ofRequest = [failure("a", "http_422"), failure("a", "gateway")];
   one.count(ended(61, { ...gone, status: 422, attempts: 2, failedAttempts: ofRequest }));
   one.count(ended(61, { status: 402, outcome: "refused", attempts: 0, refusal }));
+  // Questions by key, such as GET /v1/balance, are no calls.
+  one.count(ended(61, { endpoint: SERVES_NOTHING, attempts: 0 }));
+  one.count(ended(61, { endpoint: SERVES_NOTHING, ...gone, status: 401, attempts: 0, refusal }));
   await Promise.all([one.stop(), other.stop()]);
 
   await t.test("counts of all gateways add up", async (t) => {
