@@ -21,6 +21,9 @@ export interface Moved {
     readonly entry: string;
     readonly amountMicroVnd: number;
     readonly balanceMicroVnd: number;
+    readonly kind: "transfer" | "credit" | "voucher" | "bonus";
+    /** See `StatementRow`. */
+    readonly reason: string | null;
   }[];
   /** Keys with a call that was refused for their budget in the last minutes, with the day in Vietnam. */
   readonly overBudget: readonly {

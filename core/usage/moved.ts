@@ -27,7 +27,7 @@ export async function movedAfter(
   const completeMs = (await completeThrough(database)) - LIFETIMES.statementTimeoutMs;
   const [found] = await database.query<Row>(
     `with row as materialized (
-      select id, account_id, kind, amount, balance_after, reference, purses, at from ledger_entries
+      select id, account_id, kind, amount, balance_after, reference, reason, purses, at from ledger_entries
       where id > $1 order by id limit ${ROWS_MAX}
     ),
     of_account as (
@@ -52,7 +52,8 @@ export async function movedAfter(
       ) as purses,
       (
         select coalesce(json_agg(json_build_object(
-          'accountId', account_id, 'entry', id::text, 'amountMicroVnd', amount, 'balanceMicroVnd', balance_after
+          'accountId', account_id, 'entry', id::text, 'amountMicroVnd', amount, 'balanceMicroVnd', balance_after,
+          'kind', ${MOVEMENT_KIND}, 'reason', reason
         ) order by id), '[]') from row where amount > 0 and ${MOVEMENT_KIND} in ('transfer', 'credit', 'voucher', 'bonus')
       ) as "topUps",
       (

@@ -1,4 +1,4 @@
-import { formatVnd } from "../../core/plugin/index.ts";
+import { formatVnd, type Services } from "../../core/plugin/index.ts";
 import type { Language, Texts } from "./mail-text.ts";
 
 const LOCALE = { vi: "vi-VN", en: "en-US" };
@@ -6,30 +6,51 @@ const PERIODS = {
   vi: { day: "ngày", month: "tháng", total: "tổng cộng" },
   en: { day: "of a day", month: "of a month", total: "in all" },
 };
+/** As on the customer's page of money. */
+const TOP_UPS = {
+  vi: {
+    transfer: "Chuyển khoản",
+    credit: "Nhà vận hành cộng tiền",
+    voucher: "Mã quà tặng",
+    bonus: "Thưởng nạp tiền",
+  },
+  en: {
+    transfer: "Bank transfer",
+    credit: "Credit from the operator",
+    voucher: "Voucher",
+    bonus: "Top-up bonus",
+  },
+};
+
+type TopUp = Awaited<ReturnType<Services["usage"]["moved"]>>["topUps"][number];
 
 /** Returns whole đ, rounded down, in the style of the language. */
 function dong(microVnd: number, language: Language): string {
   return `${Math.floor(Number(formatVnd(microVnd))).toLocaleString(LOCALE[language])} đ`;
 }
 
-export function topUpTexts(amountMicroVnd: number, balanceMicroVnd: number, url: string): Texts {
+export function topUpTexts(
+  { amountMicroVnd, balanceMicroVnd, kind, reason }: TopUp,
+  url: string,
+): Texts {
   const of = (language: Language) => ({
     amount: dong(amountMicroVnd, language),
     balance: dong(balanceMicroVnd, language),
+    what: TOP_UPS[language][kind] + (reason === null ? "" : ` (${reason})`),
   });
   const [vi, en] = [of("vi"), of("en")];
   return {
     vi: {
       subject: `Đã cộng ${vi.amount} vào số dư`,
       paragraphs: [
-        `${vi.amount} vừa được cộng vào tài khoản của bạn. Số dư sau đó: ${vi.balance}.`,
+        `${vi.amount} vừa được cộng vào tài khoản của bạn: ${vi.what}. Số dư sau đó: ${vi.balance}.`,
         `${url}/dashboard/money`,
       ],
     },
     en: {
       subject: `${en.amount} added to your balance`,
       paragraphs: [
-        `${en.amount} was just added to your account. Balance after it: ${en.balance}.`,
+        `${en.amount} was just added to your account: ${en.what}. Balance after it: ${en.balance}.`,
         `${url}/dashboard/money`,
       ],
     },

@@ -80,8 +80,9 @@ export class MoneyMessages {
   }
 
   private async writeTopUps({ topUps }: Moved): Promise<void> {
-    for (const { accountId, entry, amountMicroVnd, balanceMicroVnd } of topUps) {
-      const texts = topUpTexts(amountMicroVnd, balanceMicroVnd, this.url);
+    for (const topUp of topUps) {
+      const { accountId, entry } = topUp;
+      const texts = topUpTexts(topUp, this.url);
       await this.outbox.post({ accountId, cause: `top-up ${entry}`, kind: "top-up", texts });
     }
   }

@@ -1,5 +1,6 @@
 import t from "tap";
 import { dayOf, endOfDay } from "../../../core/process/vietnam-day.ts";
+import { topUpTexts } from "../../../plugins/messages/money-texts.ts";
 import { admin, committedWallet, credit } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { signedUp } from "../../support/browser-session.ts";
@@ -14,6 +15,22 @@ const BODY = bodyOf(PATH, { output_tokens: 1 }, { model: "req/gpt-5.6-sol", stre
 /** Of a call. */
 const PRICE_VND = 1_150;
 const LOOK_MS = 15_000;
+
+t.test("a mail says what a top-up is", async (t) => {
+  for (const [kind, reason, vi, en] of [
+    ["transfer", "TG1A2B3C", "Chuyển khoản (TG1A2B3C).", "Bank transfer (TG1A2B3C)."],
+    ["transfer", null, "Chuyển khoản.", "Bank transfer."],
+    ["credit", "Quà", "Nhà vận hành cộng tiền (Quà).", "Credit from the operator (Quà)."],
+    ["voucher", "9ABC…", "Mã quà tặng (9ABC…).", "Voucher (9ABC…)."],
+    ["bonus", "Tết", "Thưởng nạp tiền (Tết).", "Top-up bonus (Tết)."],
+  ] as const) {
+    const amounts = { amountMicroVnd: 5e10, balanceMicroVnd: 7e10 };
+    const topUp = { accountId: "", entry: "1", ...amounts, kind, reason };
+    const texts = topUpTexts(topUp, "https://a.test");
+    t.match(texts.vi.paragraphs[0], `vào tài khoản của bạn: ${vi} Số dư sau đó: 70.000 đ.`);
+    t.match(texts.en.paragraphs[0], `to your account: ${en} Balance after it: 70,000 đ.`);
+  }
+});
 
 t.test("mails about money", async (t) => {
   const simulator = await startTestSimulator();
@@ -67,6 +84,9 @@ t.test("mails about money", async (t) => {
     const customer = await customerWith(21_000);
     await looked(customer);
     t.strictSame(subjects(customer), ["Đã cộng 21.000 đ vào số dư"]);
+    const [topUp] = (await mailServer.mailsTo(customer.email)).slice(-1);
+    t.match(topUp?.text, "cộng vào tài khoản của bạn: Nhà vận hành cộng tiền. Số dư");
+    t.match(topUp?.text, "added to your account: Credit from the operator. Balance");
     t.equal(await call(customer), 200);
     await looked(customer);
     t.equal(await call(customer), 200);
