@@ -22,10 +22,10 @@ export function callRoutes(services: Services): OperatorRoute[] {
   const { accounts, corrections, operations, usage } = services;
 
   /** Returns the hold of a call in flight. */
-  async function holdOf(id: string): Promise<object | undefined> {
+  async function holdOf(id: string): Promise<StandingCall | undefined> {
     for await (const calls of operations.current.standing()) {
       const hold = calls.find(({ kind, callId }) => kind === "hold" && callId === id);
-      if (hold) return heldCall(hold);
+      if (hold) return hold;
     }
     return undefined;
   }
@@ -36,6 +36,12 @@ export function callRoutes(services: Services): OperatorRoute[] {
     const wanted = new Date(idTime(id)).toISOString().slice(0, 7);
     const found = (await operations.current.archive.months()).find(({ month }) => month === wanted);
     return found?.state === "detached" || found?.state === "dropped" ? wanted : undefined;
+  }
+
+  /** The account of a call, with the address that people know it by. */
+  async function ownerOf(accountId: string): Promise<object> {
+    const emails = await accounts.emails([accountId]);
+    return { account_id: accountId, email: emails.get(accountId) ?? null };
   }
 
   return [
@@ -74,15 +80,22 @@ export function callRoutes(services: Services): OperatorRoute[] {
           const charge = await corrections.current.charge(id);
           return done({
             ...explainedCall(found, "admin"),
+            ...(await ownerOf(found.record.accountId)),
             ledger: charge ? chargeJson(charge) : null,
           });
         }
         const hold = await holdOf(id);
-        if (hold) return done({ state: "in_flight", ...hold });
+        if (hold) {
+          return done({
+            state: "in_flight",
+            ...(await ownerOf(hold.accountId)),
+            ...heldCall(hold),
+          });
+        }
         const refused = isId(id) ? await usage.refusedCall(id) : undefined;
         if (refused) {
-          const account = { account_id: refused.accountId };
-          return done({ state: "refused", ...account, ...refusedBody(refused) });
+          const owner = await ownerOf(refused.accountId);
+          return done({ state: "refused", ...owner, ...refusedBody(refused) });
         }
         const archived = await archivedMonthOf(id);
         if (archived) {
@@ -102,9 +115,9 @@ export function callRoutes(services: Services): OperatorRoute[] {
 
 type StandingCall = ReturnType<Services["operations"]["current"]["unsent"]>[number];
 
-function heldCall({ callId, accountId, microVnd, sinceMs }: StandingCall): object {
+function heldCall({ callId, microVnd, sinceMs }: StandingCall): object {
   const since = new Date(sinceMs).toISOString();
-  return { call_id: callId, account_id: accountId, held_vnd: formatVnd(microVnd), since };
+  return { call_id: callId, held_vnd: formatVnd(microVnd), since };
 }
 
 type Charge = NonNullable<Awaited<ReturnType<Services["corrections"]["current"]["charge"]>>>;

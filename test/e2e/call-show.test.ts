@@ -132,7 +132,9 @@ t.test("the explanation of a call's cost", async (t) => {
     const wallet = await admin(gateway, "GET", `/accounts/${customer.accountId}/wallet`);
     t.equal(ledger.balance_after_vnd, wallet.body["balance_vnd"]);
     t.ok(Number(found.held_vnd) >= Number(found.cost_vnd), found.held_vnd);
-    const hidden = ["account_id", "upstream", "purses", "provider_cost_vnd", "held_vnd", "ledger"];
+    t.equal(found.email, customer.email);
+    const hidden = ["account_id", "email", "upstream", "purses", "provider_cost_vnd"];
+    hidden.push("held_vnd", "ledger");
     for (const name of hidden) {
       t.ok(name in found && !(name in mine.json), name);
       delete found[name];
@@ -175,7 +177,8 @@ t.test("the explanation of a call's cost", async (t) => {
     t.equal(mine.headers.get("retry-after"), "1");
     t.equal((await get(gateway, `/v1/calls/${id}`, other)).status, 404);
     const shownNow = (await admin(gateway, "GET", `/calls/${id}`)).body;
-    t.match(shownNow, { state: "in_flight", call_id: id, account_id: customer.accountId });
+    const { accountId: account_id, email } = customer;
+    t.match(shownNow, { state: "in_flight", call_id: id, account_id, email });
     t.ok(Number(shownNow["held_vnd"]) > 0);
     await stream.text();
     t.equal((await shown(id)).is_equal, true);
@@ -190,8 +193,8 @@ t.test("the explanation of a call's cost", async (t) => {
       found = (await admin(gateway, "GET", `/calls/${id}`)).body;
       return found["state"] === "refused";
     });
-    const { accountId, keyId } = customer;
-    t.match(found, { account_id: accountId, key_id: keyId, status: 400, cause: /./ });
+    const { accountId, email, keyId } = customer;
+    t.match(found, { account_id: accountId, email, key_id: keyId, status: 400, cause: /./ });
     t.match((await cli("call", "show", "--call", id)).stdout, /"state":\s*"refused"/);
   });
 

@@ -107,6 +107,7 @@ export interface OpenCall {
   readonly state: "in_flight" | "refused";
   readonly call_id: string;
   readonly account_id: string;
+  readonly email: string | null;
   readonly held_vnd?: string;
   readonly since?: string;
   readonly at?: string;
@@ -119,6 +120,7 @@ export interface OpenCall {
 
 export interface CallStory extends Call {
   readonly state: "recorded" | "pending" | "quarantined";
+  readonly email: string | null;
   readonly held_vnd: string | null;
   readonly purses: readonly string[] | null;
   readonly reason?: string;

@@ -133,7 +133,7 @@ function money(call: CallStory): HTMLElement {
 }
 
 function openCall(call: OpenCall): HTMLElement {
-  const { state, account_id, key_id, held_vnd, since, at, model, endpoint, status, cause } = call;
+  const { state, key_id, held_vnd, since, at, model, endpoint, status, cause } = call;
   const time = since ?? at;
   return card(
     t(`call.state.${state}`),
@@ -142,18 +142,22 @@ function openCall(call: OpenCall): HTMLElement {
       ...(cause ? [[t("calls.cause"), el("code", {}, cause)] as const] : []),
       ...(status ? [[t("calls.status"), statusBadge(status, state)] as const] : []),
       ...(time ? [[t("calls.time"), dateTime(time)] as const] : []),
-      [t("calls.account"), el("a", { href: `${BASE}/customers/${account_id}` }, account_id)],
+      [t("calls.account"), ownerLink(call)],
       ...(key_id ? [[t("calls.key"), el("code", {}, key_id)] as const] : []),
       ...(endpoint ? [[t("calls.model"), `${model ?? "–"} ${endpoint}`] as const] : []),
     ]),
   );
 }
 
+function ownerLink({ account_id, email }: CallStory | OpenCall): HTMLElement {
+  return el("a", { href: `${BASE}/customers/${account_id}` }, email ?? account_id);
+}
+
 function path(call: CallStory): HTMLElement {
-  const { account_id, key_id, model, mapped_from } = call;
+  const { key_id, model, mapped_from } = call;
   return pairs([
     [t("calls.time"), dateTime(call.at)],
-    [t("calls.account"), el("a", { href: `${BASE}/customers/${account_id}` }, account_id)],
+    [t("calls.account"), ownerLink(call)],
     [t("calls.key"), el("a", { href: `${BASE}/calls?key=${key_id}` }, key_id)],
     [t("calls.model"), mapped_from === null ? model : `${mapped_from} → ${model}`],
     [t("calls.endpoint"), el("code", {}, call.endpoint)],
