@@ -150,9 +150,23 @@ t.test("operators in the console", async (t) => {
     const { page: second } = await signedIn("owner");
     await open(second, "/approvals");
     await picture(second, "approvals-en");
-    await second.getByRole("button", { name: "Approve: 7,000,000" }).click();
+    const approve = second.getByRole("button", { name: "Approve: 7,000,000" });
     const asked = second.getByRole("dialog");
-    await asked.getByText("Hợp đồng tháng 11").waitFor();
+    await second.route("**/admin/v1/approvals?**", async (route) => {
+      const [one] = await (await route.fetch()).json();
+      await route.fulfill({ json: [{ ...one, reason: null }] });
+    });
+    await open(second, "/approvals");
+    await approve.click();
+    t.equal(await asked.locator("p.hint").textContent(), "finance@shop.test", "without a reason");
+    await second.unroute("**/admin/v1/approvals?**");
+    await open(second, "/approvals");
+    await approve.click();
+    await asked.getByText("finance@shop.test: Hợp đồng tháng 11").waitFor();
+    t.match(
+      await asked.locator("p").first().textContent(),
+      /^Credit console-\w+ · 7,000,000 đ · minh@customer\.test$/,
+    );
     await asked.getByRole("button", { name: "Approve" }).click();
     await asked.waitFor({ state: "detached" });
     await second.getByText("Nothing waits.").waitFor();

@@ -69,10 +69,7 @@ export function render({ root, signal }: PageContext): void {
       },
       {
         title: t("audit.what"),
-        cell: ({ action, reference }) => [
-          textIfAny(`approval.of.${action}`) ?? action,
-          reference !== null && [" ", el("small", { class: "hint" }, reference)],
-        ],
+        cell: kind,
       },
       { title: t("reason"), cell: ({ reason }) => reason ?? "" },
       { title: t("customers.state"), cell: state },
@@ -88,6 +85,13 @@ export function render({ root, signal }: PageContext): void {
     none: t("approval.none"),
   });
   fill(root, pageHead(t("nav.approvals"), t("approval.lead")), shown.element);
+}
+
+function kind({ action, reference }: Approval) {
+  return [
+    textIfAny(`approval.of.${action}`) ?? action,
+    reference !== null && [" ", el("small", { class: "hint" }, reference)],
+  ];
 }
 
 function state({ state, decided_by, note }: Approval) {
@@ -119,10 +123,12 @@ function buttons(approval: Approval, done: Done) {
   );
 }
 
-function about({ amount_vnd, email, proposed_by, reason }: Approval) {
+function about(approval: Approval) {
+  const { amount_vnd, email, proposed_by, reason } = approval;
+  const amount = el("strong", {}, exactVnd(amount_vnd));
   return [
-    el("p", {}, el("strong", {}, exactVnd(amount_vnd)), ` · ${email ?? ""}`),
-    el("p", { class: "hint" }, `${proposed_by}: ${reason ?? ""}`),
+    el("p", {}, kind(approval), " · ", amount, email !== null && ` · ${email}`),
+    el("p", { class: "hint" }, proposed_by + (reason ? `: ${reason}` : "")),
   ];
 }
 
