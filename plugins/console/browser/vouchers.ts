@@ -1,7 +1,7 @@
 import { toast } from "../../page-parts/browser/announce.ts";
 import { el, fill } from "../../page-parts/browser/dom.ts";
 import { choice, field } from "../../page-parts/browser/form.ts";
-import { dateTime, dayLong, number, vnd } from "../../page-parts/browser/format.ts";
+import { dateTime, dayBefore, dayLong, number, vnd } from "../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
 import { BASE } from "./base.ts";
 import { openChange } from "./change.ts";
@@ -126,7 +126,7 @@ function openBatch(again: () => Promise<void>): void {
   const count = field(t("voucher.count"), { ...whole, maxlength: 5, value: "1" });
   const uses = field(t("voucher.uses"), { ...whole, maxlength: 7, value: "1" });
   const from = field(t("voucher.from"), { type: "date" }, t("voucher.from.hint"));
-  const until = field(t("voucher.until"), { type: "date", required: true });
+  const until = field(t("voucher.until"), { type: "date", min: dayBefore(0), required: true });
   const note = field(t("voucher.note"), { required: true, maxlength: 200 });
   const options = [
     ["", t("no")],

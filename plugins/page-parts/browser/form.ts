@@ -92,15 +92,20 @@ function explainInvalid(form: HTMLFormElement): void {
     "invalid",
     ({ target }) => {
       if (!(target instanceof HTMLInputElement) || target.validity.customError) return;
-      const { tooShort, typeMismatch } = target.validity;
-      const text = tooShort
-        ? t("invalid.short", { count: target.minLength })
-        : t(typeMismatch ? "invalid.email" : "invalid.missing");
-      target.setCustomValidity(text);
+      target.setCustomValidity(invalidText(target));
       explained.push(target);
     },
     true,
   );
+}
+
+function invalidText({ minLength, type, validity }: HTMLInputElement): string {
+  const { patternMismatch, rangeUnderflow, tooShort, typeMismatch } = validity;
+  if (tooShort) return t("invalid.short", { count: minLength });
+  if (rangeUnderflow && type === "date") return t("error.time_is_over");
+  // All patterns of these forms are of amounts.
+  if (patternMismatch) return t("invalid.number");
+  return t(typeMismatch ? "invalid.email" : "invalid.missing");
 }
 
 /** A message that stays on the page: a success, an error or a remark. */

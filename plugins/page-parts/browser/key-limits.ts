@@ -1,6 +1,6 @@
 import { el } from "./dom.ts";
 import { field } from "./form.ts";
-import { date, number, vnd } from "./format.ts";
+import { date, dayBefore, number, vnd } from "./format.ts";
 import { t } from "./text.ts";
 
 /** The limits of an API key, as every API shows them. What is not limited is left out. */
@@ -65,10 +65,11 @@ export function limitFields(limits: KeyLimits = {}): {
     calls_at_once: amount("calls_at_once"),
   };
   const lists = { models: list("models"), addresses: list("addresses") };
+  const lastDay = limits.ends_at === undefined ? "" : lastDayOf(limits.ends_at);
+  // The other limits of a key that has ended can change too.
+  const min = hasEnded(limits) ? lastDay : dayBefore(0);
   const end = field(t("keys.limit.ends_at"), {
-    name: "ends_at",
-    type: "date",
-    value: limits.ends_at === undefined ? "" : lastDayOf(limits.ends_at),
+    ...{ name: "ends_at", type: "date", min, value: lastDay },
   });
   const { day_vnd, month_vnd, total_vnd, calls_per_minute, calls_at_once } = amounts;
   const element = el(
@@ -96,8 +97,7 @@ export function limitFields(limits: KeyLimits = {}): {
       }
       const day = end.input.value;
       // An end that the API set within a day stays, unless its day is changed.
-      const isSame = limits.ends_at !== undefined && day === lastDayOf(limits.ends_at);
-      given["ends_at"] = isSame ? limits.ends_at : day || null;
+      if (day === "" || day !== lastDay) given["ends_at"] = day || null;
       return given;
     },
   };

@@ -342,10 +342,21 @@ t.test("a customer in a browser", async (t) => {
     await page.getByLabel("Tên khóa").fill("An, lập trình viên");
     await dialog.getByText("Giới hạn (không bắt buộc)").click();
     await dialog.getByLabel("Ngân sách mỗi ngày").fill("20.000");
-    await dialog.getByLabel("Ngày cuối cùng").fill("2999-12-31");
+    const [lastDay, isOver] = [dialog.getByLabel("Ngày cuối cùng"), "Ngày này đã qua."];
+    const create = dialog.getByRole("button", { name: "Tạo khóa" });
+    await lastDay.fill("2020-01-01");
+    await create.click();
+    const said = await lastDay.evaluate((input: HTMLInputElement) => input.validationMessage);
+    t.match(said, isOver);
+    // A page that is open since yesterday lets the gateway refuse it.
+    await lastDay.evaluate((input) => input.removeAttribute("min"));
+    await lastDay.fill("2020-01-02");
+    await create.click();
+    await dialog.getByText(isOver).waitFor();
+    await lastDay.fill("2999-12-31");
     t.strictSame(await findings(page), []);
     t.strictSame(await sticksOut(page), []);
-    await dialog.getByRole("button", { name: "Tạo khóa" }).click();
+    await create.click();
     const key = (await page.locator("[data-secret]").textContent()) ?? "";
     await page.getByRole("button", { name: "Xong" }).click();
 
