@@ -29,6 +29,10 @@ export const confirmation = {
     const asked = await question(services, movement, boundMicroVnd);
     return asked ?? services.operators.current.approval(movement);
   },
+
+  /** Formats an amount in µđ for a question, not for a command: with commas between thousands. */
+  amount: (amountMicroVnd: bigint): string =>
+    formatVnd(amountMicroVnd).replace(/\B(?<!\.\d*)(?=(?:\d{3})+(?!\d))/g, ","),
 };
 
 async function question(
@@ -40,14 +44,9 @@ async function question(
   if (accountId === null || boundMicroVnd === undefined || size <= boundMicroVnd) return undefined;
   const [account, wallet] = await Promise.all([accounts.find(accountId), balances(accountId)]);
   if (!account || !wallet) return undefined;
-  const what =
-    amountMicroVnd < 0n ? `Take ${grouped(size)} đ from` : `Credit ${grouped(size)} đ to`;
-  const balance = grouped(BigInt(wallet.balanceMicroVnd));
+  const amount = confirmation.amount(size);
+  const what = amountMicroVnd < 0n ? `Take ${amount} đ from` : `Credit ${amount} đ to`;
+  const balance = confirmation.amount(BigInt(wallet.balanceMicroVnd));
   const text = `${what} ${account.email}, whose balance is ${balance} đ?`;
   return refuse.conflict(text, { code: "confirmation_needed", param: FIELD });
-}
-
-/** Formats an amount for a question, not for a command: with commas between thousands. */
-function grouped(amountMicroVnd: bigint): string {
-  return formatVnd(amountMicroVnd).replace(/\B(?<!\.\d*)(?=(?:\d{3})+(?!\d))/g, ",");
 }

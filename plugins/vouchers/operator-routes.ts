@@ -100,7 +100,7 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
         const amountMicroVnd = BigInt(amount_vnd) * BigInt(MICRO_VND_PER_VND);
         const allMicroVnd = worthOf({ amountMicroVnd, codes: count, uses });
         if (confirm_above_vnd !== undefined && allMicroVnd > confirm_above_vnd) {
-          const question = `Make ${count} codes of ${amount_vnd} đ, ${formatVnd(allMicroVnd)} đ in all?`;
+          const question = `Make ${count} codes of ${confirmation.amount(amountMicroVnd)} đ, ${confirmation.amount(allMicroVnd)} đ in all?`;
           return refuse.conflict(question, {
             code: "confirmation_needed",
             param: "confirm_above_vnd",

@@ -4,6 +4,7 @@ import { openDialog } from "../../page-parts/browser/dialog.ts";
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { failureText } from "../../page-parts/browser/failure.ts";
 import { type Field, field, notice } from "../../page-parts/browser/form.ts";
+import { exactVnd, number } from "../../page-parts/browser/format.ts";
 import { BASE } from "./base.ts";
 import { commandLine } from "./command-line.ts";
 import { post, prove } from "./session.ts";
@@ -130,7 +131,7 @@ export function openChange(change: Change): void {
     } catch (error) {
       const code = error instanceof ApiError ? error.code : null;
       if (code === "confirmation_needed" && error instanceof ApiError) {
-        await ask(error.message).catch(() => {});
+        await ask(questionOf(error.message)).catch(() => {});
       } else if (code === "proof_required") askForProof(true);
       else if (code === "approval_needed") showWaiting();
       else fill(problem, notice("bad", failureText(error)));
@@ -139,6 +140,35 @@ export function openChange(change: Change): void {
     }
   });
   form.querySelector<HTMLElement>("input, textarea, select")?.focus();
+}
+
+/** The gateway's questions: it alone knows what a bonus adds, and whose order it is. */
+const QUESTIONS = [
+  [
+    "ask.credit",
+    /^Credit (?<amount>[\d,.]+) đ to (?<email>\S+), whose balance is (?<balance>[\d,.]+) đ\?$/,
+  ],
+  [
+    "ask.take",
+    /^Take (?<amount>[\d,.]+) đ from (?<email>\S+), whose balance is (?<balance>[\d,.]+) đ\?$/,
+  ],
+  ["ask.vouchers", /^Make (?<count>\d+) codes of (?<amount>[\d,]+) đ, (?<all>[\d,]+) đ in all\?$/],
+] as const;
+
+/** Returns a question of the gateway in the language of the page; as it is if it is another one. */
+function questionOf(message: string): string {
+  for (const [key, pattern] of QUESTIONS) {
+    const given = pattern.exec(message)?.groups;
+    if (given === undefined) continue;
+    const { email, count, ...amounts } = given;
+    const shown = Object.entries(amounts).map(([name, amount]) => [
+      name,
+      exactVnd(amount.replaceAll(",", "")),
+    ]);
+    const all = { email: email ?? "", count: number(Number(count)), ...Object.fromEntries(shown) };
+    return t(key, all);
+  }
+  return message;
 }
 
 /** A reference for one movement, made once for a form: sent twice, it counts once. */

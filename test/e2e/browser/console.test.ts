@@ -547,8 +547,57 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
       );
       await open(page, `/calls/${callId}`);
       await page.locator("main dt", { hasText: "Held for it" }).waitFor();
+      await page.getByRole("link", { name: EMAIL }).waitFor();
     },
   );
+
+  t.test("asks in the language of the page before money moves", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "vi" });
+    const { page } = visitor;
+    const dialog = page.getByRole("dialog");
+    await signIn(visitor, `/customers/${accountId}`);
+    for (const [button, question] of [
+      ["Cộng tiền", `Cộng 1.500.000 đ cho ${EMAIL}, số dư hiện tại`],
+      ["Trừ tiền", `Trừ 1.500.000 đ của ${EMAIL}, số dư hiện tại`],
+    ] as const) {
+      await page.getByRole("button", { name: button, exact: true }).click();
+      await dialog.getByLabel("Số tiền").fill("1500000");
+      await dialog.getByLabel("Lý do").fill("Thử");
+      await dialog.locator("button[type=submit]").click();
+      await dialog.getByText(question).waitFor();
+      t.match(await dialog.getByText(question).textContent(), /hiện tại [\d.]+(?:,\d+)? đ\?$/);
+      await page.keyboard.press("Escape");
+    }
+    await open(page, "/money");
+    await page.getByRole("button", { name: "Tạo mã" }).click();
+    await dialog.getByLabel("Số tiền").fill("2000000");
+    await dialog.getByLabel("Số mã").fill("5");
+    await dialog.getByLabel("Ngày cuối").fill(dayOf(new Date()));
+    await dialog.getByLabel("Dùng cho").fill("Tết");
+    await dialog.locator("button[type=submit]").click();
+    await dialog.getByText("Tạo 5 mã, mỗi mã 2.000.000 đ, tổng cộng 10.000.000 đ?").waitFor();
+  });
+
+  t.test("leads to the calls that the margin of today leaves out", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const today = dayOf(new Date());
+    await ledgerSql(
+      stage.gateway,
+      `insert into usage_records select (r).* from (
+        select json_populate_record(record, json_build_object(
+          'call_id', gen_random_uuid(), 'at', now(), 'charged', 1, 'provider_cost', null)) r
+        from usage_records record limit 1
+      ) one`,
+    );
+    await signIn(visitor);
+    const link = page.getByRole("link", { name: /without \d+ calls? of unknown cost/ }).first();
+    const count = Number(/\d+/.exec((await link.textContent()) ?? "")?.[0]);
+    await link.click();
+    await page.waitForURL(`**/calls?cost=unknown&from=${today}&to=${today}`);
+    await settled(page);
+    t.equal(await page.locator("main tbody tr").count(), count);
+  });
 
   t.test("proves the books", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });

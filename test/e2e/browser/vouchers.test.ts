@@ -115,7 +115,7 @@ t.test("vouchers and bonuses in a browser", async (t) => {
       await dialog.getByLabel("For", { exact: true }).fill(note);
       t.strictSame(await findings(page), []);
       await dialog.getByRole("button", { name: "Make codes" }).click();
-      await dialog.getByText("Make 3 codes of 20000 đ, 60000 đ in all?").waitFor();
+      await dialog.getByText("Make 3 codes of 20,000 đ, 60,000 đ in all?").waitFor();
       const download = page.waitForEvent("download");
       await dialog.locator("button[type=submit]").click();
       const lines = readFileSync(await (await download).path(), "utf8")

@@ -119,7 +119,7 @@ t.test("vouchers", async (t) => {
     t.equal(rows.length, 3);
     const asked = await run(...create, "--count", "10000", "--uses", "100");
     t.not(asked.code, 0);
-    t.match(asked.stderr, /Make 10000 codes of 20000 đ, 20000000000 đ in all\?/);
+    t.match(asked.stderr, /Make 10000 codes of 20,000 đ, 20,000,000,000 đ in all\?/);
     const list = JSON.parse((await run("list")).stdout);
     const mine = list.find(({ note }: { note: string }) => note === "partner");
     t.match(mine, { codes: 3, redeemed: 0, last_day: UNTIL });
