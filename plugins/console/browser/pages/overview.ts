@@ -1,4 +1,4 @@
-import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { dayBefore, number, percent, vnd } from "../../../page-parts/browser/format.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
@@ -43,6 +43,7 @@ async function read(): Promise<HTMLElement[]> {
     card(
       t("overview.today"),
       sums(of(0), of(1), of(7), today),
+      el("p", { class: "hint" }, uncosted(of(0), `${t("report.margin")}: `)),
       commandLine(commandText("report", { from: today, to: today })),
     ),
     ...byHour,
@@ -78,7 +79,10 @@ async function read(): Promise<HTMLElement[]> {
         {
           title: t("report.margin"),
           isNumber: true,
-          cell: (row) => sumLink("/report?by=account", row, vndOr(row.margin_vnd)),
+          cell: (row) => [
+            sumLink("/report?by=account", row, vndOr(row.margin_vnd)),
+            el("small", { class: "hint" }, uncosted(row, " ")),
+          ],
         },
         {
           title: t("report.calls"),
@@ -156,6 +160,13 @@ function dayLink(row: SumsRow): HTMLElement {
 /** A sum of a day, which leads to its rows. */
 function sumLink(path: string, { day = "" }: SumsRow, text: string): HTMLElement {
   return el("a", { href: `${BASE}${path}&from=${day}&to=${day}` }, text);
+}
+
+/** Says how many calls a margin leaves out, with a link to them; false if it leaves out none. */
+function uncosted(row: SumsRow | undefined, before: string): Child {
+  if (!row || row.unknown_cost_calls === 0) return false;
+  const text = t("report.uncosted.without", { count: row.unknown_cost_calls });
+  return [before, sumLink("/calls?cost=unknown", row, text)];
 }
 
 function vndOr(amount: string | null): string {
