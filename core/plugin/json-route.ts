@@ -275,7 +275,8 @@ async function audit(
 ): Promise<PlainResponse | Refusal> {
   const { params, body, remoteAddress } = request;
   const { account_id, ...subject } = (await route.subject?.(params)) ?? {};
-  const account = String(params["account"] ?? account_id);
+  const fields = objectOf(parseJson(body.toString())) ?? {};
+  const account = String(params["account"] ?? account_id ?? fields["account"]);
   const id = await operatorActions.begin({
     operator: operator.name,
     remoteAddress,
@@ -283,18 +284,30 @@ async function audit(
     accountId: isId(account) ? account : null,
     // After the body, which could name another one.
     details: {
-      ...shortened(objectOf(parseJson(body.toString())) ?? {}),
+      ...shortened(fields),
       ...shortened({ ...params, ...subject }),
     },
   });
   const reply = await route.handle(request, operator);
-  await operatorActions.end(id, reply.status).catch((error: unknown) => {
+  await operatorActions.end(id, resultOf(reply)).catch((error: unknown) => {
     log.error(
       { err: error, action_id: Number(id) },
       "cannot record the result of an operator action",
     );
   });
   return reply;
+}
+
+/** "Continue": the request was answered with a question, and changed nothing. */
+const ASKED = 100;
+/** "Already reported": it counts once, and had counted before. */
+const COUNTED_BEFORE = 208;
+
+/** Returns the status of a reply, as the audit trail has it: what happened, and not only what was sent. */
+function resultOf(reply: PlainResponse | Refusal): number {
+  if (isRefusal(reply)) return reply.code === "confirmation_needed" ? ASKED : reply.status;
+  if (reply.status !== 200 || typeof reply.body !== "string") return reply.status;
+  return objectOf(parseJson(reply.body))?.["applied"] === false ? COUNTED_BEFORE : 200;
 }
 
 /**

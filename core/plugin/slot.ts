@@ -103,6 +103,8 @@ interface PluginGauge {
   readonly help: string;
   /** Returns the last reading; undefined before the first. */
   value(): number | undefined;
+  /** When the newest of what it counts began to wait: a newer one is told although others wait. Undefined if none does. */
+  newest?(): Date | undefined;
 }
 
 /** A counter that a plugin adds to `/metrics`, by one label. */
@@ -230,6 +232,8 @@ interface Operators {
   ofToken(token: string): Promise<Operator | undefined>;
   /** Returns a refusal while a movement waits for a second person; undefined if it may be made. */
   approval(movement: AskedMovement): Promise<Refusal | undefined>;
+  /** Ends what waits for the request of this path, since there is nothing left to decide. */
+  withdraw(path: string, note: string): Promise<void>;
   /** Lets an owner sign in with a password alone. Returns false if no plugin signs operators in. */
   setDemo(email: string, password: string): Promise<boolean>;
 }
@@ -237,6 +241,7 @@ interface Operators {
 export const noOperators: Operators = {
   ofToken: async () => undefined,
   approval: async () => undefined,
+  withdraw: async () => {},
   setDemo: async () => false,
 };
 

@@ -178,8 +178,12 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   },
 };
 
-/** The status of a movement that needs a second person. */
-const WAITS = 428;
+/** Statuses of movements that need a second person: refused until then, and made but without effect. */
+const WAITS: readonly (number | null)[] = [428, 202];
+/** The gateway has asked whether to do it, and waits for no one. */
+const ASKED = 100;
+/** It had counted before, so nothing has changed. */
+const COUNTED_BEFORE = 208;
 
 const WORDS = {
   en: {
@@ -188,6 +192,8 @@ const WORDS = {
     reason: ", because ",
     unknown: "; the result is not known",
     waits: "; it waits for a second person",
+    asked: "; the gateway asked whether to do it, and did nothing yet",
+    before: "; it had counted before, and nothing has changed",
     refused: "; it was refused",
     trial: "; only to see what it would change",
     on: "on",
@@ -205,6 +211,8 @@ const WORDS = {
     reason: ", vì ",
     unknown: "; chưa rõ kết quả",
     waits: "; chờ người thứ hai",
+    asked: "; cổng hỏi lại, chưa làm gì",
+    before: "; đã được tính trước đó, không có gì thay đổi",
     refused: "; bị từ chối",
     trial: "; chỉ để xem sẽ thay đổi gì",
     on: "bật",
@@ -248,7 +256,7 @@ export function sentenceOf(told: Told, language: Language): string {
     fields[name] == null || fields[name] === "" ? "" : words[name] + String(fields[name]),
   );
   const isTrial = details["check"] === true || details["dry_run"] === true;
-  return `${who} ${said}${more.join("")}${isTrial ? words.trial : ""}${endOf(status, words)}`;
+  return `${who} ${said}${more.join("")}${isTrial ? words.trial : ""}${isTrial && status === COUNTED_BEFORE ? "" : endOf(status, words)}`;
 }
 
 /** Returns the changes of prices, which the record has by model and kind: "changed: 10 → 12 đ/Mtok (+20 %)". */
@@ -266,7 +274,9 @@ function changesOf(details: Told["details"], words: (typeof WORDS)[Language]): s
 
 function endOf(status: number | null, words: (typeof WORDS)[Language]): string {
   if (status === null) return words.unknown;
-  if (status === WAITS) return words.waits;
+  if (WAITS.includes(status)) return words.waits;
+  if (status === ASKED) return words.asked;
+  if (status === COUNTED_BEFORE) return words.before;
   return status >= 400 ? `${words.refused} (${status})` : "";
 }
 

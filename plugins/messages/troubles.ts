@@ -8,6 +8,8 @@ export interface Trouble {
   readonly en: string;
   /** The page of the console on which it is done. */
   readonly path: string;
+  /** When the newest of several parts of it began: each is news. */
+  readonly newest?: Date | undefined;
 }
 
 /** A gauge above a bound is a trouble; `n` is its value. */
@@ -108,10 +110,12 @@ export function findTroubles(services: Services): Trouble[] {
 }
 
 function ofGauges({ gauges }: Services): Trouble[] {
-  const values = new Map(gauges.all.map((gauge) => [gauge.name, gauge.value()]));
-  return RULES.flatMap(({ gauge, above, vi, en, path }) => {
-    const value = values.get(gauge) ?? 0;
-    return value > above ? [{ cause: gauge, vi: vi(value), en: en(value), path }] : [];
+  const known = new Map(gauges.all.map((gauge) => [gauge.name, gauge]));
+  return RULES.flatMap(({ gauge: cause, above, vi, en, path }) => {
+    const gauge = known.get(cause);
+    const value = gauge?.value() ?? 0;
+    if (value <= above) return [];
+    return [{ cause, vi: vi(value), en: en(value), path, newest: gauge?.newest?.() }];
   });
 }
 

@@ -10,12 +10,17 @@ const NEW_SECONDS = 60;
 /** A trouble that no gateway has seen for so long is over: one that comes and goes is one. */
 const GONE_MS = 180_000;
 const HOUR_MS = 3_600_000;
+/** Of a trouble that grows, messages are at least so far apart. */
+const NEWS_MS = 300_000;
 
 interface Row {
   readonly cause: string;
   readonly trouble: Trouble;
   readonly began: Date;
   readonly told: Date | null;
+  readonly newest: Date | null;
+  /** A part of it is newer than those of the last message. */
+  readonly isNews: boolean;
   readonly isOver: boolean;
 }
 
@@ -56,30 +61,38 @@ export class Watch {
   private async look(): Promise<void> {
     const { services } = this.watched;
     const { database } = services;
-    const troubles = findTroubles(services).map((trouble) => ({ cause: trouble.cause, trouble }));
+    const troubles = findTroubles(services).map(({ newest, ...trouble }) => ({
+      ...{ cause: trouble.cause, trouble, newest },
+    }));
     await database.query(
-      `insert into message_troubles as known (cause, trouble, began_at, seen_at)
-      select cause, trouble, $2, $2 from json_to_recordset($1::text::json) seen (cause text, trouble json)
+      `insert into message_troubles as known (cause, trouble, newest_at, began_at, seen_at)
+      select cause, trouble, newest, $2, $2
+      from json_to_recordset($1::text::json) seen (cause text, trouble json, newest timestamptz)
       on conflict (cause) do update
-        set trouble = excluded.trouble, seen_at = greatest(known.seen_at, excluded.seen_at)`,
+        set trouble = excluded.trouble, seen_at = greatest(known.seen_at, excluded.seen_at),
+          newest_at = greatest(known.newest_at, excluded.newest_at)`,
       [JSON.stringify(troubles), this.at(0)],
     );
     const rows = await database.query<Row>(
-      `select cause, trouble, began_at as began, told_at as told, seen_at < $1 as "isOver" from message_troubles
-      where seen_at < $1 or told_at < $2 or (told_at is null and seen_at - began_at >= interval '${NEW_SECONDS} seconds')
+      `select cause, trouble, began_at as began, told_at as told, newest_at as newest,
+        coalesce(newest_at > told_newest_at, false) as "isNews", seen_at < $1 as "isOver"
+      from message_troubles
+      where seen_at < $1 or told_at < $2 or (newest_at > told_newest_at and told_at < $3)
+        or (told_at is null and seen_at - began_at >= interval '${NEW_SECONDS} seconds')
       order by began_at limit 100`,
-      [this.at(-GONE_MS), this.at(-this.watched.remindHours * HOUR_MS)],
+      [...[this.at(-GONE_MS), this.at(-this.watched.remindHours * HOUR_MS)], this.at(-NEWS_MS)],
     );
     for (const row of rows) await (row.isOver ? this.end(row) : this.tell(row));
   }
 
-  /** Writes that a trouble has begun, or lasts. */
-  private async tell({ cause, trouble, began, told }: Row): Promise<void> {
-    const kind = told === null ? "trouble" : "trouble-again";
+  /** Writes that a trouble has begun, has grown, or lasts. */
+  private async tell({ cause, trouble, began, told, newest, isNews }: Row): Promise<void> {
+    const kind = told === null || isNews ? "trouble" : "trouble-again";
     await this.post(kind, trouble, began, `${kind} ${began.getTime()} ${told?.getTime() ?? ""}`);
     await this.watched.services.database.query(
-      "update message_troubles set told_at = $2 where cause = $1 and told_at is not distinct from $3",
-      [cause, this.at(0), told],
+      `update message_troubles set told_at = $2, told_newest_at = $4
+      where cause = $1 and told_at is not distinct from $3`,
+      [cause, this.at(0), told, newest],
     );
   }
 

@@ -86,8 +86,6 @@ function shown(approval: Approval) {
     id: approval.id,
     state: approval.state,
     action: approval.path.split("/").at(-1),
-    path: approval.path,
-    account_id: approval.accountId,
     amount_vnd: formatVnd(approval.amountMicroVnd),
     reference: approval.reference,
     reason: approval.reason,
@@ -96,5 +94,7 @@ function shown(approval: Approval) {
     decided_by: approval.decidedBy,
     decided_at: approval.decidedAt,
     note: approval.note,
+    account_id: approval.accountId,
+    path: approval.path,
   };
 }

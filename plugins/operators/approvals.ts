@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import {
   failpoint,
   formatVnd,
+  isRefusal,
   MICRO_VND_PER_VND,
   newId,
   objectOf,
@@ -65,6 +66,8 @@ export class Approvals {
   private router: Router | undefined;
   /** How many movements wait, as of the last sweep. */
   pending = 0;
+  /** When the newest of them was asked for. */
+  newest: Date | undefined;
 
   constructor(
     private readonly services: Services,
@@ -136,7 +139,11 @@ export class Approvals {
     const decided = await this.decide(id, operator, "approved", null);
     if (decided) {
       failpoint("approval.approved");
-      return this.carryOut(decided, remoteAddress);
+      const made = await this.carryOut(decided, remoteAddress);
+      if (isRefusal(made) || made.state !== "failed") return made;
+      return refuse.conflict(`It is approved, but was not made. ${made.note ?? ""}`, {
+        code: "approval_failed",
+      });
     }
     const found = await this.find(id);
     const isApproved = found?.state === "approved" || found?.state === "done";
@@ -148,6 +155,15 @@ export class Approvals {
   async refuse(id: string, operator: Operator, note: string): Promise<Approval | Refusal> {
     const decided = await this.decide(id, operator, "refused", note);
     return decided ?? undecided(await this.find(id), operator);
+  }
+
+  /** Ends what waits for the request of this path: there is nothing to decide. */
+  async withdraw(path: string, note: string): Promise<void> {
+    await this.services.database.query(
+      `update operator_approvals set state = 'expired', decided_at = $2, note = $3
+      where path = $1 and state = 'pending'`,
+      [path, this.now(), note],
+    );
   }
 
   /** Carries out what was approved by a process that is gone, and ends what has waited for too long. */
@@ -162,10 +178,11 @@ export class Approvals {
       [new Date(clock.now() - STUCK_MS)],
     );
     for (const approval of stuck) await this.carryOut(approval, "approval");
-    const [row] = await database.query<{ count: number }>(
-      "select count(*)::integer as count from operator_approvals where state = 'pending'",
+    const [row] = await database.query<{ count: number; newest: Date | null }>(
+      "select count(*)::integer as count, max(proposed_at) as newest from operator_approvals where state = 'pending'",
     );
     this.pending = row?.count ?? 0;
+    this.newest = row?.newest ?? undefined;
   }
 
   /** Sends the request of an approved row again. Resolves with the row as it is then. */

@@ -71,10 +71,12 @@ export default function operators(services: Services, settings: Options): Plugin
         name: "tollgate_pending_approvals",
         help: "Movements of money that wait for a second person.",
         value: () => approvals.pending,
+        newest: () => approvals.newest,
       });
       services.operators.provide({
         ofToken: async (token) => approvals.ofPass(token) ?? tokens.operatorOf(token),
         approval: (movement) => approvals.needed(movement),
+        withdraw: (path, note) => approvals.withdraw(path, note),
         async setDemo(email, password) {
           const hash = await passwords.hash(password);
           if (hash === "busy") throw new Error("too many passwords are waiting to be hashed");

@@ -1,4 +1,5 @@
 import { formatVnd, type Services } from "../../core/plugin/index.ts";
+import { vietnamTime } from "../page-parts/vietnam-time.ts";
 
 export type PriceEntry = ReturnType<Services["reloads"]["prices"]>[number];
 
@@ -61,7 +62,8 @@ export function inWords(change: PriceChange): [name: string, text: string] {
   const shown = (amount: number | null) => (amount === null ? "none" : formatVnd(amount));
   const percent = percentOf(change);
   const share = percent === null ? "" : ` (${percent > 0 ? "+" : ""}${percent} %)`;
-  const from = takesEffect === null ? "" : ` from ${takesEffect}`;
+  const from =
+    takesEffect === null ? "" : ` from ${vietnamTime(new Date(takesEffect)).slice(0, 16)}`;
   const name = [model, kind].filter((part) => part !== null).join(" ");
   return [`${name}${from}`, `${change.change}: ${shown(before)} → ${shown(after)} ${unit}${share}`];
 }

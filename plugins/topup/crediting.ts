@@ -26,7 +26,7 @@ export class Crediting {
   /** Transfers that the wallet refused for good, since the start. */
   setAside = 0;
   /** Transfers that wait for an operator, at the last sweep. */
-  unmatched: number | undefined = undefined;
+  unmatched: Awaited<ReturnType<typeof unmatchedTransfers>> | undefined = undefined;
   /** Of the last transfer that the bank reported, at the last sweep. Unix time in ms. */
   lastReceivedMs: number | undefined = undefined;
 

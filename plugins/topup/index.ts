@@ -64,7 +64,8 @@ export default function topup(services: Services, settings: Settings): Plugin {
       services.gauges.provide({
         name: "tollgate_unmatched_transfers",
         help: "Bank transfers that wait for an operator.",
-        value: () => crediting.unmatched,
+        value: () => crediting.unmatched?.count,
+        newest: () => crediting.unmatched?.newest,
       });
       services.gauges.provide({
         name: "tollgate_last_transfer_timestamp_seconds",

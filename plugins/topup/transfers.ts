@@ -284,12 +284,12 @@ export function transfersOfDays(
   );
 }
 
-/** Counts the transfers that an operator has to assign or ignore. */
-export async function unmatchedTransfers(database: Database): Promise<number> {
-  const [row] = await database.query<{ count: number }>(
-    "select count(*)::integer as count from bank_transfers where state = 'unmatched'",
+/** Counts the transfers that an operator has to assign or ignore, and says when the newest came. */
+export async function unmatchedTransfers(database: Database) {
+  const [row] = await database.query<{ count: number; newest: Date | null }>(
+    "select count(*)::integer as count, max(received_at) as newest from bank_transfers where state = 'unmatched'",
   );
-  return row?.count ?? 0;
+  return { count: row?.count ?? 0, newest: row?.newest ?? undefined };
 }
 
 /** Returns the time of SePay's last notification. Other sources find what SePay does not notify: they do not count. */

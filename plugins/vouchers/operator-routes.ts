@@ -119,12 +119,14 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
           { ...request, path: `${request.path}/${batch.id}/open` },
           operator,
         );
-        const shown = batchJson(isRefusal(opened) ? waiting : opened);
+        const waits = isRefusal(opened);
+        const shown = batchJson(waits ? waiting : opened);
         const rows = codes.map(({ code }) => ({
           ...{ code, amount_vnd: String(amount_vnd), ends_at: endsAt.toISOString() },
           state: shown.state,
         }));
-        return done({ ...shown, list: rows }, 201);
+        const notice = waits ? `The codes are not valid yet. ${opened.message}` : undefined;
+        return done({ ...shown, notice, list: rows }, waits ? 202 : 201);
       },
     },
     {
@@ -180,10 +182,14 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
       path: "/vouchers/:voucher/cancel",
       right: "money",
       subject,
-      async handle({ params }) {
+      async handle({ params, path }) {
         const before = await find(params["voucher"]);
         if (!before) return unknown();
         await cancelBatch(database, before.id, new Date(clock.now()));
+        await operators.current.withdraw(
+          path.replace(/\/cancel$/, "/open"),
+          "The batch is cancelled.",
+        );
         const batch = await find(before.id);
         return batch ? done(batchJson(batch)) : unknown();
       },

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { messageOf, v } from "../../../core/plugin/index.ts";
+import { messageOf, objectOf, v } from "../../../core/plugin/index.ts";
 import type { Client } from "./client.ts";
 import {
   type Ask,
@@ -90,7 +90,13 @@ async function run(read: Read, client: Client, values: Values, ask?: Ask): Promi
   }
   if (method === "GET") return value(await client.get(path, textsOf(sent)));
   if (method === "DELETE") return value(await client.delete(path, sent));
-  if (read.confirms) return value(await postMoney(client, path, sent, values, ask));
+  if (read.confirms) {
+    const reply = await postMoney(client, path, sent, values, ask);
+    const notice = objectOf(reply)?.["notice"];
+    // A file of rows does not show it.
+    if (typeof notice === "string") console.error(notice);
+    return value(reply);
+  }
   return value(await client.post(path, sent));
 }
 

@@ -73,7 +73,10 @@ create table message_troubles (
   -- When a gateway saw it last.
   seen_at timestamptz not null,
   -- When operators were told of it last; null: not yet.
-  told_at timestamptz
+  told_at timestamptz,
+  -- When the newest of its parts began, if it has parts, and that of those that operators were told of.
+  newest_at timestamptz,
+  told_newest_at timestamptz
 );
 
 create index messages_due on messages (due_at, id) where sent_at is null and failed_at is null;

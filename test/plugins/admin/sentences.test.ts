@@ -19,6 +19,14 @@ t.test("the audit trail says in sentences who did what", async (t) => {
       "The admin token 7771d1f44014 credited minh@example.com 200,000.5 đ, reference T-1, because a refund; it was refused (409)",
     ],
     [
+      { ...CREDIT, details: { amount_vnd: 5 }, status: 208 },
+      "lan@shop.vn credited minh@example.com 5 đ; it had counted before, and nothing has changed",
+    ],
+    [
+      { ...CREDIT, details: { amount_vnd: 5 }, status: 100 },
+      "lan@shop.vn credited minh@example.com 5 đ; the gateway asked whether to do it, and did nothing yet",
+    ],
+    [
       { ...REFUND, details: { call: "01b3" }, status: null },
       "lan@shop.vn refunded the call 01b3; the result is not known",
     ],

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { type Right, roles } from "../../../core/plugin/operator.ts";
+import { objectOf, parseJson } from "../../../core/process/json.ts";
 import { INVENTORY } from "../../inventory/inventory.ts";
 import { type AdminTarget, admin, createCustomer, wallet } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
@@ -12,6 +13,7 @@ import {
   totpCode,
 } from "../../support/operators.ts";
 import { until } from "../../support/until.ts";
+import { runCli } from "../admin/cli-runs.ts";
 
 const BOUNDS = { support: 500_000, finance: 5_000_000, owner: 5_000_000, admin_token: 5_000_000 };
 const LARGE = "7000000";
@@ -152,7 +154,7 @@ t.test("operators", async (t) => {
           headers: { authorization: `Bearer ${adminToken}` },
           ...(isChange && { body: "{}" }),
         });
-        const { error = {} } = (await response.json()) as { error?: Record<string, unknown> };
+        const error = objectOf(objectOf(parseJson(await response.text()))?.["error"]) ?? {};
         const said = `${role} ${method} ${path}: ${response.status}`;
         if (mayDo) t.not(error["code"], "role_forbids", said);
         else {
@@ -268,7 +270,8 @@ t.test("operators", async (t) => {
     const make = async (count: number) => {
       const body = { amount_vnd: "3000000", count, until: "2099-12-31", note: "a fair" };
       const made = await admin(owner.session, "POST", "/vouchers", body);
-      t.equal(made.status, 201);
+      t.equal(made.status, count === 1 ? 201 : 202);
+      if (count > 1) t.match(made.body["notice"], /not valid yet. More than .* as approval /);
       const { id, state, list } = made.body as unknown as {
         readonly id: string;
         readonly state: string;
@@ -324,9 +327,39 @@ t.test("operators", async (t) => {
       state: "waiting",
     });
     await admin(owner.session, "POST", `/vouchers/${refused.id}/cancel`, {});
+    const late = await make(2);
+    await admin(owner.session, "POST", `/vouchers/${late.id}/cancel`, {});
+    t.strictSame(
+      (await admin(owner.session, "GET", "/approvals?state=pending")).body["list"],
+      [],
+      "nothing waits for a batch that is cancelled",
+    );
     t.match(await admin(owner.session, "POST", `/vouchers/${refused.id}/open`, {}), {
       ...{ status: 409, body: { error: { code: "voucher_cancelled" } } },
     });
+  });
+
+  t.test("hear that what they approve cannot be made", async (t) => {
+    const { accountId } = await createCustomer(gateway, { creditVnd: 50 });
+    const body = { amount_vnd: `-${LARGE}`, reference: "too-much", reason: "a mistake" };
+    await admin(finance.session, "POST", `/accounts/${accountId}/adjustments`, body);
+    const { list } = (await admin(owner.session, "GET", "/approvals?state=pending")).body;
+    const [{ id }] = list as [{ id: string }];
+    const env = { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken };
+    const { findings } = JSON.parse((await runCli(["doctor", "--json"], { env })).stdout);
+    t.match(findings, [
+      {
+        problem: "money waits for a second person",
+        detail: `-${LARGE} đ, adjustments of `,
+        command: `approval approve --approval ${id}`,
+      },
+    ]);
+    t.match(await admin(owner.session, "POST", `/approvals/${id}/approve`, {}), {
+      ...{ status: 409, body: { error: { code: "approval_failed", message: /has only 50 đ/ } } },
+    });
+    t.match((await admin(owner.session, "GET", "/approvals?limit=1")).body["list"], [
+      { id, state: "failed", note: /has only 50 đ/ },
+    ]);
   });
 
   t.test("count the shared token as one of the two, and what it made too", async (t) => {

@@ -56,7 +56,7 @@ t.test("a sweep counts the transfers that wait for an operator", async (t) => {
   crediting.start();
   await until("they are counted", () => crediting.unmatched !== undefined);
   await crediting.stop();
-  t.equal(crediting.unmatched, 7);
+  t.equal(crediting.unmatched?.count, 7);
 });
 
 t.test("a transfer that cannot be credited does not delay the others", async (t) => {

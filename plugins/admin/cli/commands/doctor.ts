@@ -76,10 +76,24 @@ const ofPlugins: Readonly<Record<string, (output: unknown) => readonly Finding[]
             ]
           : []),
       ]),
+  "approval list": (approvals) =>
+    arrayOf(approvals)
+      .filter(isObject)
+      .map(({ id, amount_vnd: amount, action, proposed_by: by, email, reason }) => ({
+        problem: "money waits for a second person",
+        detail: `${amount} đ, ${action}${email == null ? "" : ` of ${email}`}, asked by ${by}: ${reason ?? "no reason"}`,
+        command: `approval approve --approval ${quoted(id)}`,
+      })),
   maintenance: (state) =>
     objectOf(state)?.["enabled"] === true
       ? [{ problem: "maintenance is on", detail: "calls get 503", command: "maintenance off" }]
       : [],
+};
+
+/** The state of the rows of a list that wait for an operator. */
+const WAITING: Readonly<Record<string, string>> = {
+  "transfer list": "unmatched",
+  "approval list": "pending",
 };
 
 /** The start of an operator's day: all that needs a person, on one screen, with the command for each. */
@@ -89,7 +103,7 @@ export const doctorCommand: Command = {
   optional: [],
   about:
     "show what needs an operator, with the command for each: books, quarantine, upstreams and keys (as one gateway process sees " +
-    "them), transfers, servers, maintenance; exit 1 if something does",
+    "them), transfers, approvals, servers, maintenance; exit 1 if something does",
   run: async (client) => {
     const checks = [...builtIn, ...(await checksOfPlugins(client))];
     const findings: Finding[] = [];
@@ -110,9 +124,9 @@ async function checksOfPlugins(client: Client): Promise<Check[]> {
     .map((command) => ({
       words: command.words,
       run: async (client) => {
-        const isTransfers = command.words === "transfer list";
+        const state = WAITING[command.words];
         const limit = String(ROWS_MAX);
-        const output = await command.run(client, isTransfers ? { state: "unmatched", limit } : {});
+        const output = await command.run(client, state === undefined ? {} : { state, limit });
         return ofPlugins[command.words]?.(await readAll(output)) ?? [];
       },
     }));
