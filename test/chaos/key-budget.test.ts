@@ -41,7 +41,9 @@ t.test("a budget of a key, on two gateways with one Redis and one Postgres", asy
 
   /** The amount spent of the only budget, as this gateway sees it. */
   async function spentOf(customer: Customer, turn: number) {
-    const [budget] = (await limit(customer, turn, {}))["budgets"] as { spent_vnd: string }[];
+    const [budget] = (await limit(customer, turn, { paused: null }))["budgets"] as {
+      spent_vnd: string;
+    }[];
     return budget?.spent_vnd ?? "";
   }
 

@@ -45,7 +45,7 @@ t.test(
     t.strictSame([await call(), await call()], ["200", ofDay]);
     world.pass(24 * HOUR_MS);
     t.equal(await call(), `of its budget of ${2 * PRICE_VND} đ a month`);
-    const { body } = await admin(world, "POST", `/keys/${keyId}/limits`, {});
+    const { body } = await admin(world, "POST", `/keys/${keyId}/limits`, { paused: null });
     t.match(body["budgets"], [{ spent_vnd: "0" }, { spent_vnd: String(2 * PRICE_VND) }]);
     passMonth();
     t.strictSame([await call(), await call()], ["200", ofDay]);
