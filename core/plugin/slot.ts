@@ -103,7 +103,7 @@ interface PluginGauge {
   readonly help: string;
   /** Returns the last reading; undefined before the first. */
   value(): number | undefined;
-  /** When the newest of what it counts began to wait: a newer one is told although others wait. Undefined if none does. */
+  /** When the newest of what it counts began to wait; undefined if none does. A newer one is news while others wait. */
   newest?(): Date | undefined;
 }
 
