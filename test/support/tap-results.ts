@@ -21,6 +21,7 @@ export class ProcessResults {
   private readonly waiting: string[];
   private current: FileResults;
   private hasFailed = false;
+  private isCut = false;
 
   constructor(
     parser: Parser,
@@ -41,15 +42,16 @@ export class ProcessResults {
       else if (!result.ok) fail(this.current, [], reasonOf(result));
     });
     parser.on("complete", ({ ok }: FinalResults) => {
-      // Without a failed test the process failed by itself: in a hook, or by a timeout.
-      if (!ok && !this.isFailed) fail(this.current, [], "did not end");
+      this.isCut = !ok;
     });
   }
 
   /** To be called after the process has ended. `exit` is its signal or its status, undefined if that is 0. */
   end(exit: string | number | undefined): void {
-    if (exit && (!this.isFailed || typeof exit === "string")) {
-      fail(this.current, [], `ended with ${exit}`);
+    const isSignal = typeof exit === "string";
+    // Without a failed test the process failed by itself: in a hook, by a timeout, or by its own end.
+    if (isSignal || ((this.isCut || exit) && !this.isFailed)) {
+      fail(this.current, [], exit ? `ended with ${exit}` : "did not end");
     }
     this.onFileEnd(this.current);
     for (const path of this.waiting) {
