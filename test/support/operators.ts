@@ -38,9 +38,15 @@ export async function createOperator(
   const opened = await anonymous(gateway, "/join", { token });
   assert.equal(opened.status, 200, JSON.stringify(opened.body));
   const secret = String(opened.body["secret"]);
-  const usedCode = totpCode(secret, -1);
-  const given = { token, password: OPERATOR_PASSWORD, code: usedCode };
-  const joined = await anonymous(gateway, "/join/confirm", given);
+  const confirm = (code: string) =>
+    anonymous(gateway, "/join/confirm", { token, password: OPERATOR_PASSWORD, code });
+  // The code before the one of now, which tests use. It ends while a busy machine hashes the password.
+  let usedCode = "";
+  let joined: AdminAnswer;
+  do {
+    usedCode = totpCode(secret, -1);
+    joined = await confirm(usedCode);
+  } while (joined.status === 403 && usedCode !== totpCode(secret, -1));
   assert.equal(joined.status, 200, JSON.stringify(joined.body));
   return {
     email,
