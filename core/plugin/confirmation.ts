@@ -26,16 +26,20 @@ export const confirmation = {
     movement: AskedMovement,
     boundMicroVnd: bigint | undefined,
   ): Promise<Refusal | undefined> {
-    const asked = await question(services, movement, boundMicroVnd);
+    const asked = await questionAbove(services, movement, boundMicroVnd);
     return asked ?? services.operators.current.approval(movement);
   },
+
+  /** Returns the refusal that asks whether to do it: the request is sent again, without the bound, to say yes. */
+  question: (text: string): Refusal =>
+    refuse.conflict(text, { code: "confirmation_needed", param: FIELD }),
 
   /** Formats an amount in µđ for a question, not for a command: with commas between thousands. */
   amount: (amountMicroVnd: bigint): string =>
     formatVnd(amountMicroVnd).replace(/\B(?<!\.\d*)(?=(?:\d{3})+(?!\d))/g, ","),
 };
 
-async function question(
+async function questionAbove(
   { accounts, balances }: Pick<Services, "accounts" | "balances">,
   { accountId, amountMicroVnd }: AskedMovement,
   boundMicroVnd: bigint | undefined,
@@ -47,6 +51,5 @@ async function question(
   const amount = confirmation.amount(size);
   const what = amountMicroVnd < 0n ? `Take ${amount} đ from` : `Credit ${amount} đ to`;
   const balance = confirmation.amount(BigInt(wallet.balanceMicroVnd));
-  const text = `${what} ${account.email}, whose balance is ${balance} đ?`;
-  return refuse.conflict(text, { code: "confirmation_needed", param: FIELD });
+  return confirmation.question(`${what} ${account.email}, whose balance is ${balance} đ?`);
 }

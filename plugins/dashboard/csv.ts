@@ -1,9 +1,7 @@
 import { fieldsIn, formatVnd, type Services, usageJson } from "../../core/plugin/index.ts";
+import type { Decimal } from "../page-parts/browser/csv.ts";
 import { vietnamTime } from "../page-parts/vietnam-time.ts";
 import type { CallRecord } from "./call-record.ts";
-
-/** The decimal mark of a file. With `comma`, semicolons separate the fields. */
-export type Decimal = "point" | "comma";
 
 /** All money of an account in a period. */
 type Statement = Awaited<ReturnType<Services["usage"]["statement"]>>;

@@ -8,9 +8,10 @@ import {
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
+import type { Decimal } from "../page-parts/browser/csv.ts";
 import { Downloads, fileHeaders } from "../page-parts/downloads.ts";
 import { type CallRecord, withKeyNames } from "./call-record.ts";
-import { csvHead, csvRow, type Decimal } from "./csv.ts";
+import { csvHead, csvRow } from "./csv.ts";
 import { ExportTurns } from "./export-turns.ts";
 import { seenBy } from "./usage.ts";
 import { exportInput, type UsageCursor, type UsageFilter } from "./usage-input.ts";

@@ -80,7 +80,7 @@ export class Watch {
       where seen_at < $1 or told_at < $2 or (newest_at > told_newest_at and told_at < $3)
         or (told_at is null and seen_at - began_at >= interval '${NEW_SECONDS} seconds')
       order by began_at limit 100`,
-      [...[this.at(-GONE_MS), this.at(-this.watched.remindHours * HOUR_MS)], this.at(-NEWS_MS)],
+      [this.at(-GONE_MS), this.at(-this.watched.remindHours * HOUR_MS), this.at(-NEWS_MS)],
     );
     for (const row of rows) await (row.isOver ? this.end(row) : this.tell(row));
   }

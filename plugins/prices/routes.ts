@@ -61,10 +61,7 @@ export function priceRoutes(
         if (!next.ok) return refuse.badRequest(`The config is invalid.\n${next.problems}`);
         const changes = changesBetween(reloads.prices(), next.prices);
         if (!given.check && given.confirm_above_vnd !== undefined && changes.length > 0) {
-          return refuse.conflict(questionOf(changes, given.announce), {
-            code: "confirmation_needed",
-            param: "confirm_above_vnd",
-          });
+          return confirmation.question(questionOf(changes, given.announce));
         }
         const cause = { operator: operator.name, remoteAddress };
         let restart: readonly string[] = [];

@@ -83,11 +83,16 @@ export function reportRoutes({ usage, accounts, clock }: Services): OperatorRout
     }));
   }
 
-  /** Returns the days that a query names. Without `from` they begin with the month of the last one. */
-  function periodOf({ from, to }: Asked): Period | Refusal {
-    const last = to ?? dayOf(new Date(clock.now()));
-    const first = from ?? `${last.slice(0, 7)}-01`;
-    if (first <= last) return { from: first, to: last };
+  /** Reads a query and the days that it names. Without `from` they begin with the month of the last one. */
+  function readPeriod<Given extends Asked>(
+    schema: v.GenericSchema<unknown, Given>,
+    query: URLSearchParams,
+  ): (Given & Period) | Refusal {
+    const given = readQuery(schema, query);
+    if (isRefusal(given)) return given;
+    const to = given.to ?? dayOf(new Date(clock.now()));
+    const from = given.from ?? `${to.slice(0, 7)}-01`;
+    if (from <= to) return { ...given, from, to };
     return refuse.badRequest("from: expected a day that is not after `to`.", "from");
   }
 
@@ -104,13 +109,10 @@ export function reportRoutes({ usage, accounts, clock }: Services): OperatorRout
       method: "GET",
       path: "/report",
       async handle({ query }) {
-        const given = readQuery(asked, query);
+        const given = readPeriod(asked, query);
         if (isRefusal(given)) return given;
-        const period = periodOf(given);
-        if (isRefusal(period)) return period;
-        const { by, limit } = given;
-        const { from, to } = period;
-        if (by === undefined) return done(await whole(period));
+        const { by, limit, from, to } = given;
+        if (by === undefined) return done(await whole(given));
         const { rows, total, isCut } = await usage.report(by, from, to, limit);
         return done({ from, to, cut: isCut, total: [sumsJson(total)], rows: await named(rows) });
       },
@@ -119,14 +121,11 @@ export function reportRoutes({ usage, accounts, clock }: Services): OperatorRout
       method: "GET",
       path: "/report.csv",
       async handle({ query }) {
-        const given = readQuery(askedFile, query);
+        const given = readPeriod(askedFile, query);
         if (isRefusal(given)) return given;
-        const period = periodOf(given);
-        if (isRefusal(period)) return period;
-        const { by, limit, decimal } = given;
-        const { from, to } = period;
+        const { by, limit, decimal, from, to } = given;
         const found = by && (await usage.report(by, from, to, limit));
-        const rows = found ? await named(found.rows) : [await whole(period)];
+        const rows = found ? await named(found.rows) : [await whole(given)];
         const like = rows[0] ?? { [String(by)]: null, ...(found && sumsJson(found.total)) };
         return {
           status: 200,
@@ -142,11 +141,9 @@ export function reportRoutes({ usage, accounts, clock }: Services): OperatorRout
       method: "GET",
       path: "/movements",
       async handle({ query }) {
-        const given = readQuery(movementPage, query);
+        const given = readPeriod(movementPage, query);
         if (isRefusal(given)) return given;
-        const period = periodOf(given);
-        if (isRefusal(period)) return period;
-        const found = await usage.movements({ ...given, ...period });
+        const found = await usage.movements(given);
         const emails = await accounts.emails(found.map(({ accountId }) => accountId));
         return done(
           found.map(({ entry, accountId, at, kind, reference, reason, ...amounts }) => ({

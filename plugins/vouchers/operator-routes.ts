@@ -100,11 +100,8 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
         const amountMicroVnd = BigInt(amount_vnd) * BigInt(MICRO_VND_PER_VND);
         const allMicroVnd = worthOf({ amountMicroVnd, codes: count, uses });
         if (confirm_above_vnd !== undefined && allMicroVnd > confirm_above_vnd) {
-          const question = `Make ${count} codes of ${confirmation.amount(amountMicroVnd)} đ, ${confirmation.amount(allMicroVnd)} đ in all?`;
-          return refuse.conflict(question, {
-            code: "confirmation_needed",
-            param: "confirm_above_vnd",
-          });
+          const [each, all] = [amountMicroVnd, allMicroVnd].map(confirmation.amount);
+          return confirmation.question(`Make ${count} codes of ${each} đ, ${all} đ in all?`);
         }
         const batch = {
           ...{ id: newId(now), amountMicroVnd, codes: count, uses, note, startsAt, endsAt },

@@ -379,12 +379,11 @@ function keyColumns(done: Done): readonly Column<Key>[] {
     { title: t("key.limits"), cell: (key) => shownLimits(key) || "–" },
     {
       title: t("customers.state"),
-      cell: ({ status, limits }) =>
-        status !== "active" || !(limits.paused || hasEnded(limits))
-          ? stateBadge(status)
-          : hasEnded(limits)
-            ? badge("bad", t("keys.ended"))
-            : badge("info", t("state.paused")),
+      cell: ({ status, limits }) => {
+        if (status === "active" && hasEnded(limits)) return badge("bad", t("keys.ended"));
+        if (status === "active" && limits.paused) return badge("info", t("state.paused"));
+        return stateBadge(status);
+      },
     },
     {
       title: t("actions"),

@@ -5,7 +5,7 @@ const FORMULA = /^[ \t\r\n]*[=+\-@]|^[\t\r]/;
 const MARK = "\ufeff";
 
 /** The decimal mark of a file. With `comma`, semicolons separate the fields. */
-type Decimal = "point" | "comma";
+export type Decimal = "point" | "comma";
 
 /** Returns rows as a CSV file: the fields of `like`, in its order. */
 export function csvFile(
