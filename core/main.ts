@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --no-allocation-site-pretenuring --single-threaded-gc --max-semi-space-size=16
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { formatProblems, loadConfig } from "./config/load.ts";
@@ -8,7 +8,7 @@ import { parseArguments } from "./process/command-line.ts";
 import { announceFailpoint } from "./process/failpoint.ts";
 import { keepFreedMemory } from "./process/free-memory.ts";
 import { createLog } from "./process/log.ts";
-import { packageRoot, packageVersion } from "./process/root.ts";
+import { packageRoot, program } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
 import { messageOf } from "./process/thrown.ts";
 import { reportThrownWork } from "./process/turn.ts";
@@ -20,7 +20,7 @@ import { SupervisedWorkers } from "./process/workers.ts";
  */
 const STOP_MS = 60_000;
 
-const HELP = `Usage: npm start -- [options]      (installed as a package: tollgate [options])
+const HELP = `Usage: npm start -- [options]      (installed as a package: npx tollgate [options])
 
 Runs the gateway in the foreground. SIGTERM stops it after calls in flight; SIGHUP reads the config again.
 
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
       version: { type: "boolean" },
     },
   });
-  if (options.version) return console.log(packageVersion());
+  if (options.version) return console.log(program.version);
   const file = options.config ?? join(packageRoot, "config", "gateway.yaml");
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) return fail(formatProblems(loaded.problems));

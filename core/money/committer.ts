@@ -2,6 +2,7 @@ import { backoffMs } from "../process/backoff.ts";
 import { failpoint } from "../process/failpoint.ts";
 import type { Log } from "../process/log.ts";
 import { type Machine, systemMachine } from "../process/machine.ts";
+import { program } from "../process/root.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { WakeableSleep } from "../process/wakeable-sleep.ts";
@@ -159,7 +160,7 @@ export class Committer {
     const { callId, accountId } = call;
     this.log.warn(
       { callId, accountId, chargedMicroVnd, reason },
-      "cannot read a posted call; it is in quarantine as text, see npm run admin -- quarantine list",
+      `cannot read a posted call; it is in quarantine as text, see ${program.admin} quarantine list`,
     );
   }
 

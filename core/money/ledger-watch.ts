@@ -2,6 +2,7 @@ import { backoffMs } from "../process/backoff.ts";
 import type { Log } from "../process/log.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { PeriodicTask } from "../process/periodic.ts";
+import { program } from "../process/root.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { messageOf } from "../process/thrown.ts";
 import {
@@ -43,7 +44,7 @@ const ELSEWHERE =
   "the hold store has the money of another ledger: stores.hot and stores.ledger do not belong together";
 const WENT_BACK =
   "the ledger lacks commits that it had confirmed: it was restored from a backup, or is a replica that was behind; " +
-  "run `npm run admin -- restore` (see config/operating/backup.md)";
+  `run \`${program.admin} restore\` (see config/operating/backup.md)`;
 
 /** The hold store has the money of another ledger. */
 export class OtherLedger extends Error {

@@ -112,7 +112,7 @@ export {
 export { excessOf } from "../process/json-scan.ts";
 export { PeriodicTask } from "../process/periodic.ts";
 export { RawJson } from "../process/raw-json.ts";
-export { packageVersion } from "../process/root.ts";
+export { program } from "../process/root.ts";
 export { secretFile, TOKEN_RULE } from "../process/secret-file.ts";
 export { yieldToMainThread } from "../process/thread-priority.ts";
 export { ThrottledLog } from "../process/throttled-log.ts";

@@ -4,6 +4,7 @@ import {
   mapping,
   matching,
   type OperatorRoute,
+  program,
   type Refusal,
   readBody,
   readQuery,
@@ -14,7 +15,7 @@ import {
 } from "../../core/plugin/index.ts";
 
 const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
-const MONTHS = "expected a month such as 2026-03; `npm run admin -- archive list` shows them";
+const MONTHS = `expected a month such as 2026-03; \`${program.admin} archive list\` shows them`;
 const CURSOR = "the last line of the page before";
 /** Lines of one reply: at most some 2 MB. */
 const LINES = 2_000;

@@ -2,7 +2,7 @@ import { toJsonSchema } from "@valibot/to-json-schema";
 import {
   type JsonObject,
   type Protocol,
-  packageVersion,
+  program,
   type Router,
   type Services,
   type v,
@@ -50,7 +50,7 @@ export function openApi(
   }
   return {
     openapi: "3.1.0",
-    info: { title: "Tollgate", version: packageVersion() },
+    info: { title: "Tollgate", version: program.version },
     security: [{ bearer: [] }, { header: [] }],
     paths,
     components: {

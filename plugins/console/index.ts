@@ -1,4 +1,4 @@
-import { type Plugin, type Services, text, v } from "../../core/plugin/index.ts";
+import { type Plugin, program, type Services, text, v } from "../../core/plugin/index.ts";
 import { pageFiles, pagesHandler } from "../page-parts/pages.ts";
 import { BASE } from "./browser/base.ts";
 import { pages } from "./browser/page-table.ts";
@@ -37,6 +37,7 @@ export default function console(
         home: BASE,
         data: () => ({
           people: has("operators") ? "" : undefined,
+          command: program.admin,
           demo: has("demo") ? DEMO_EMAIL : undefined,
         }),
       });

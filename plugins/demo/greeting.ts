@@ -2,6 +2,7 @@ import {
   httpAddress,
   MICRO_VND_PER_VND,
   type MicroVnd,
+  program,
   reachableAddress,
   type Services,
 } from "../../core/plugin/index.ts";
@@ -38,7 +39,8 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
     lines.push(
       "  The demo account has 10 active keys, and none can be shown again. Delete the data",
     );
-    lines.push("  folder to start again, or create your own account with npm run admin.");
+    lines.push("  folder to start again, or create your own account:");
+    lines.push(`  ${program.admin} account create --email you@example.com`);
   }
   if (isOn("admin")) {
     const { listen } = config.admin;
@@ -49,9 +51,9 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
     const signIn = signInPath(OPERATOR_EMAIL, demo.operatorPassword) || `, token: ${token}`;
     const pages = isOn("console") ? [`  console      ${admin}/console${signIn}`] : [];
     const credit = `credit ${account} --amount-vnd 100000 --reference first`;
-    lines.push("", ...pages, `  top up       npm run admin -- ${credit}`);
-    lines.push(`  wallet       npm run admin -- wallet ${account}`);
-    lines.push("  more         npm run admin -- help");
+    lines.push("", ...pages, `  top up       ${program.admin} ${credit}`);
+    lines.push(`  wallet       ${program.admin} wallet ${account}`);
+    lines.push(`  more         ${program.admin} help`);
   }
   return `\n${lines.join("\n")}\n\n`;
 }

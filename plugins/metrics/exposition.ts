@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { MICRO_VND_PER_VND, packageVersion, type Services } from "../../core/plugin/index.ts";
+import { MICRO_VND_PER_VND, program, type Services } from "../../core/plugin/index.ts";
 import { addGauges } from "./gauges.ts";
 import { calls, type Series, type Tally } from "./tally.ts";
 
@@ -43,7 +43,7 @@ function addBuild(registry: Registry): void {
     registers: [registry],
     aggregator: "first",
   });
-  build.set({ version: packageVersion(), node: process.versions.node }, 1);
+  build.set({ version: program.version, node: process.versions.node }, 1);
 }
 
 /** Returns the counters and gauges of other plugins. They change with a reload, so each scrape reads them again. */

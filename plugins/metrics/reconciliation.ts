@@ -1,4 +1,4 @@
-import { formatVnd, type Services } from "../../core/plugin/index.ts";
+import { formatVnd, program, type Services } from "../../core/plugin/index.ts";
 import { ClaimedRun } from "./claimed-run.ts";
 
 type Rows = ReturnType<Services["operations"]["current"]["reconcile"]>;
@@ -49,7 +49,7 @@ async function reconcile(
   }
   if (drifting.length > 0) {
     const rows = drifting.slice(0, ROWS_LOGGED_MAX).map(readable);
-    log.error({ drifting: drifting.length, rows }, "wallets drift; see npm run admin -- reconcile");
+    log.error({ drifting: drifting.length, rows }, `wallets drift; see ${program.admin} reconcile`);
   }
   return { wallets: count, drifting: drifting.length, driftMicroVnd: Number(drift) };
 }

@@ -10,7 +10,7 @@ import {
   oneOf,
   PeriodicTask,
   type Plugin,
-  packageVersion,
+  program,
   readQuery,
   refuse,
   type Services,
@@ -95,7 +95,7 @@ export default function servers(services: Services): Plugin {
     const { catalogue, version } = config;
     const place = { id, host: hostname(), address: `${listens}:${port}` };
     const schemaProblem = problemOf(await services.status.schema()) ?? null;
-    const own = { ...place, build: packageVersion(), schemaProblem };
+    const own = { ...place, build: program.version, schemaProblem };
     const known = await meetServers(database, {
       ...own,
       catalogue: catalogue.version,

@@ -1,6 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Services } from "../../core/plugin/index.ts";
+import { program, type Services } from "../../core/plugin/index.ts";
 import { commandsOf, installation, restartCommands } from "./handbook.ts";
 import { GENERIC, KINDS, type Language, type SecretKind, WORDS } from "./secret-kinds.ts";
 
@@ -95,5 +95,5 @@ async function commandsFor(
   const way = await installation();
   const isOfHandbook = block !== undefined && from.includes(block.variable) && way === "systemd";
   if (isOfHandbook) return commandsOf("secrets.md", block.name);
-  return isRestart ? restartCommands(way) : "npm run admin -- reload";
+  return isRestart ? restartCommands(way) : `${program.admin} reload`;
 }

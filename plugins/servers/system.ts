@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import { packageVersion, type Services } from "../../core/plugin/index.ts";
+import { program, type Services } from "../../core/plugin/index.ts";
 
 const MB = 1_000_000;
 
@@ -12,7 +12,7 @@ export async function systemJson(services: Services): Promise<object> {
   return {
     process: {
       pid: String(process.pid),
-      build: packageVersion(),
+      build: program.version,
       node: process.version,
       uptime_seconds: Math.round(process.uptime()),
       memory_mb: Math.round(process.memoryUsage.rss() / MB),

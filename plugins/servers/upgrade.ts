@@ -1,4 +1,4 @@
-import { packageVersion, type Services } from "../../core/plugin/index.ts";
+import { program, type Services } from "../../core/plugin/index.ts";
 import {
   buildFolder,
   commandsOf,
@@ -29,7 +29,7 @@ export async function upgradeJson(
   const oldest = schema.find(({ owner }) => owner === "core")?.oldest ?? "";
   const words = WORDS[language];
   return {
-    build: packageVersion(),
+    build: program.version,
     folder: buildFolder,
     works: problem === undefined && stuck === undefined,
     state:

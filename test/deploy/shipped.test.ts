@@ -62,6 +62,12 @@ t.test("both shipped configs read the file of costs beside them", async (t) => {
   }
 });
 
+t.test("the version of the package is the newest of CHANGELOG and that of the image", async (t) => {
+  const { version } = JSON.parse(read("package.json"));
+  t.equal(/^## (\S+)/m.exec(read("CHANGELOG.md"))?.[1], version);
+  t.equal(/image\.version="([^"]*)"/.exec(read("config/deploy/Dockerfile"))?.[1], version);
+});
+
 t.test("NOTICE names what packages and files contain under a licence of its own", async (t) => {
   const notice = read("NOTICE");
   const fonts = "plugins/page-parts/public/fonts/LICENSE";

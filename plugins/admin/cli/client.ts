@@ -1,4 +1,4 @@
-import { isObject, objectOf, parseJson } from "../../../core/plugin/index.ts";
+import { isObject, objectOf, parseJson, program } from "../../../core/plugin/index.ts";
 import { EXIT, Failure } from "./failure.ts";
 
 /** Long enough to reconcile many wallets, which takes minutes. */
@@ -63,7 +63,7 @@ export class Client {
       return { status: response.status, text: await response.text() };
     } catch (error) {
       const why = `cannot reach ${this.base} (${reasonOf(error)})`;
-      const advice = "start the gateway with npm start, or give its address with --url";
+      const advice = `start the gateway with ${program.start}, or give its address with --url`;
       throw new Failure(EXIT.unreachable, `${why}; ${advice}`);
     }
   }

@@ -1,7 +1,6 @@
+import { program } from "../../../core/plugin/index.ts";
 import type { Command } from "./command.ts";
 import { optionText } from "./options.ts";
-
-const PROGRAM = "npm run admin --";
 
 /** The groups of `help`, each with its title and the first words of its commands. */
 const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[]]>> = {
@@ -54,7 +53,7 @@ const OTHERS = ["others", "of plugins"] as const;
 
 /** Returns the usage line of one command. */
 export function usageOf(command: Command): string {
-  return `usage: ${PROGRAM} ${synopsis(command)}`;
+  return `usage: ${program.admin} ${synopsis(command)}`;
 }
 
 /** Returns the help text of one command: its usage, purpose, options and an example. */
@@ -105,7 +104,7 @@ export function help(commands: readonly Command[], note?: string): string {
       ),
     ].join("\n"),
   );
-  return `${PROGRAM} COMMAND [--wide] [--json] [--csv] [--url URL] [--token TOKEN]
+  return `${program.admin} COMMAND [--wide] [--json] [--csv] [--url URL] [--token TOKEN]
 
 ${texts.join("\n\n")}
 ${note === undefined ? "" : `\n${note}\n`}
@@ -153,7 +152,7 @@ function exampleOf(command: Command): string {
     const { value = "VALUE", example = value } = optionText(command, name);
     return `--${name} ${example}`;
   });
-  return ["example:", PROGRAM, words, ...options].join(" ");
+  return ["example:", program.admin, words, ...options].join(" ");
 }
 
 function synopsis(command: Command): string {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageVersion } from "../../../core/plugin/index.ts";
+import { program } from "../../../core/plugin/index.ts";
 import { noCommand, type Request, readArguments } from "./arguments.ts";
 import { Client } from "./client.ts";
 import type { Ask, Command, Values } from "./command.ts";
@@ -13,7 +13,7 @@ import { pluginCommands } from "./plugin-commands.ts";
 
 const URL_DEFAULT = "http://127.0.0.1:8080";
 const MISSING = "Cannot read the commands of plugins from the gateway";
-const LIST = "npm run admin -- help lists the commands";
+const LIST = `${program.admin} help lists the commands`;
 const TOKEN_FILE = join("data", "admin-token");
 
 /** The parts of its process that a command uses, so that a test can replace them. */
@@ -37,7 +37,7 @@ export async function run(given: readonly string[], around: Surroundings): Promi
     await around.write(`${text}\n`);
     return EXIT.ok;
   };
-  if (["--version", "version"].includes(given.join(" "))) return printed(packageVersion());
+  if (["--version", "version"].includes(given.join(" "))) return printed(program.version);
   let request = readArguments(given, commands);
   const shown = (some: readonly Command[], text: string, note?: string) =>
     printed(request.json ? helpJson(some, note) : text);

@@ -10,7 +10,8 @@ export function commandText(words: string, options: Options = {}): string {
   const given = Object.entries(options).flatMap(([name, value]) =>
     value === undefined || value === "" ? [] : [` --${name} ${quoted(String(value))}`],
   );
-  return `npm run admin -- ${words}${given.join("")}`;
+  const { command = "" } = document.documentElement.dataset;
+  return `${command} ${words}${given.join("")}`;
 }
 
 /** The command that does on a terminal what the page shows, and what stands beside it. */

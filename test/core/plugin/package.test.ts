@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
@@ -23,8 +23,9 @@ t.test("the package, installed as a dependency", async (t) => {
     mkdirSync(root, { recursive: true });
     const tar = ["-xzf", join(folder.path, archive), "-C", root, "--strip-components=1"];
     await run("tar", tar);
-    // Links only its declared dependencies.
-    const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    // Does what npm does then; links only its declared dependencies.
+    const { dependencies, bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    for (const file of Object.values<string>(bin)) chmodSync(join(root, file), 0o755);
     for (const name of Object.keys(dependencies)) {
       const link = join(folder.path, "node_modules", name);
       mkdirSync(dirname(link), { recursive: true });
@@ -48,6 +49,19 @@ t.test("the package, installed as a dependency", async (t) => {
     }
     t.strictSame(readdirSync(join(root, "dist")).sort(), ["core", "plugins"]);
     t.strictSame(filesBelow(root, /(?<!\.d)\.ts$|\.map$|\.test\./), []);
+  });
+
+  t.test("runs by its own commands, and names them", async (t) => {
+    const { version, bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const command = (name: string, ...args: string[]) => run(join(root, bin[name]), args);
+    t.equal((await command("tollgate", "--version")).stdout.trim(), version);
+    t.match(
+      (await command("tollgate-admin", "wallet", "--help")).stdout,
+      "npx tollgate-admin wallet",
+    );
+    const url = ["--url", "http://127.0.0.1:9", "--token", "t"];
+    const fault = await t.rejects(command("tollgate-admin", "doctor", ...url));
+    t.match(fault, { stderr: /start the gateway with npx tollgate,/ });
   });
 
   t.test("serves a call, a page and a plugin that imports it", async (t) => {
