@@ -42,6 +42,7 @@ export class ClientWriter implements KeptReply {
   /** True if a write is due at the end of this turn. */
   private willWrite = false;
   private readonly writeAllBound: () => void;
+  private readonly writeDue: () => void;
   /** Called once the client has read what was written. */
   private onCaughtUp: () => void = NOTHING;
 
@@ -53,6 +54,10 @@ export class ClientWriter implements KeptReply {
     private readonly headOnly: boolean,
   ) {
     this.writeAllBound = () => this.writeAll();
+    this.writeDue = () => {
+      this.willWrite = false;
+      if (this.call.state !== "ended") this.write();
+    };
   }
 
   /** Sets the headers, which are written with the first byte. */
@@ -65,10 +70,7 @@ export class ClientWriter implements KeptReply {
   flush(): void {
     if (this.pieces.length === 0 || this.willWrite) return;
     this.willWrite = true;
-    atEndOfTurn("write", () => {
-      this.willWrite = false;
-      if (this.call.state !== "ended") this.write();
-    });
+    atEndOfTurn("write", this.writeDue);
   }
 
   get accountId(): string {
@@ -186,7 +188,9 @@ export class ClientWriter implements KeptReply {
     if (this.pieceBytes > CORKED_BYTES_MAX) this.writeSlices();
     else {
       this.res.cork(this.writeAllBound);
-      this.pieces.length = 0;
+      // Mostly one piece, and setting the length is a call of the runtime.
+      if (this.pieces.length === 1) this.pieces.pop();
+      else this.pieces.length = 0;
       this.pieceBytes = 0;
     }
   }

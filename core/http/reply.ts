@@ -160,8 +160,8 @@ export class Reply implements Sink, ClientEnd {
     const { call } = this;
     this.client.add(bytes);
     this.hasWritten = true;
-    // Comments have no type.
-    if (event?.type !== undefined) this.eventsWritten++;
+    // Comments have no type, nor has any event of Chat.
+    if (call.endpoint.protocol !== "chat" && event?.type !== undefined) this.eventsWritten++;
     if (call.delivered || call.gone) return;
     call.delivered = event === undefined || this.wire.stage(event) === "delivered";
   }

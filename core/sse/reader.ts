@@ -64,7 +64,7 @@ export class ServerEvent {
     const raw = asBuffer(this.raw);
     let dataLines = 0;
     for (let at = this.from; at < raw.length; ) {
-      const lf = raw.indexOf(LF, at);
+      const lf = endOfLine(raw, at);
       const end = lf === -1 ? raw.length : lf;
       const eol = end > at && raw[end - 1] === CR ? end - 1 : end;
       if (isField(raw, at, eol, DATA)) {
@@ -115,7 +115,7 @@ export class SseReader {
     const length = bytes.length;
     let at = this.mark >= 0 && this.mark < 3 ? this.readMark(bytes) : 0;
     let start = 0;
-    for (let lf = bytes.indexOf(LF, at); lf !== -1; lf = bytes.indexOf(LF, at)) {
+    for (let lf = endOfLine(bytes, at); lf !== -1; lf = endOfLine(bytes, at)) {
       const blank = this.lineWith(bytes, at, lf) !== "text";
       this.line = "nothing";
       at = lf + 1;
@@ -167,7 +167,7 @@ export class SseReader {
   ): boolean {
     let raw: Buffer;
     if (this.carry === undefined) {
-      raw = bytes.subarray(start, end);
+      raw = end - start === bytes.length ? bytes : bytes.subarray(start, end);
       if (raw.length > this.bytesMax) return this.fail();
     } else {
       if (end > start && !this.append(bytes, start, end)) return false;
@@ -206,6 +206,12 @@ export class SseReader {
 const EMPTY = Buffer.alloc(0);
 const DATA = Buffer.from("data");
 const EVENT = Buffer.from("event");
+
+/** Returns the index of the next line feed; -1 if there is none. Most events end with an empty line: no native call finds it. */
+function endOfLine(bytes: Buffer, from: number): number {
+  if (from === bytes.length) return -1;
+  return bytes[from] === LF ? from : bytes.indexOf(LF, from);
+}
 
 /** Returns true if the line from `at` to `eol` is the field `name`, followed by a colon or by nothing. */
 function isField(raw: Buffer, at: number, eol: number, name: Buffer): boolean {
