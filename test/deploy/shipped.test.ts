@@ -68,6 +68,21 @@ t.test("the version of the package is the newest of CHANGELOG and that of the im
   t.equal(/image\.version="([^"]*)"/.exec(read("config/deploy/Dockerfile"))?.[1], version);
 });
 
+t.test("every way to start a gateway gives V8 the same options", async (t) => {
+  const ways = [
+    "package.json",
+    "core/main.ts",
+    "config/deploy/Dockerfile",
+    "config/deploy/tollgate@.service",
+  ];
+  const [first, ...others] = ways.map((file) => {
+    const line = /^.*--single-threaded-gc.*$/m.exec(read(file))?.[0] ?? "";
+    return line.match(/--(?:no-allocation|single-threaded|max-semi)[\w-]*(?:=\d+)?/g);
+  });
+  t.equal(first?.length, 3);
+  for (const other of others) t.strictSame(other, first);
+});
+
 t.test("NOTICE names what packages and files contain under a licence of its own", async (t) => {
   const notice = read("NOTICE");
   const fonts = "plugins/page-parts/public/fonts/LICENSE";
