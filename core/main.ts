@@ -22,7 +22,8 @@ const STOP_MS = 60_000;
 
 const HELP = `Usage: npm start -- [options]      (installed as a package: npx tollgate [options])
 
-Runs the gateway in the foreground. SIGTERM stops it after calls in flight; SIGHUP reads the config again.
+Runs the gateway in the foreground. SIGTERM stops it after calls in flight; SIGHUP reads the config again. npx passes no
+signal on: a service starts node_modules/.bin/tollgate.
 
   -c, --config FILE  the config; default: config/gateway.yaml, which needs nothing else
       --check        checks the config, its catalogue and plugins, and starts nothing
