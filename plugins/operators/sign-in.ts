@@ -103,6 +103,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
         if (hash === "busy") return busy();
         const codes = await people.join(given.token, hash, step);
         if (!codes) return invalidLink();
+        await throttle.giveBack(...tries);
         return opened(person.id, hash, { recovery_codes: codes });
       },
     },
