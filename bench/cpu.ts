@@ -19,6 +19,8 @@ export interface CpuOptions {
   readonly connections: number;
   /** The unit by whose number the processor time is divided. */
   readonly unit: "call" | "event";
+  /** Leaves the round out that warms up. */
+  readonly isWarm?: boolean;
   /** Called with the label of a series before each of its rounds. */
   readonly onRound?: (label: string) => void;
 }
@@ -53,7 +55,7 @@ interface Sample {
 
 /**
  * Measures the series alternately, round by round, so that noise of the machine affects all of
- * them. The first round is a warm-up and not counted. Each round begins and ends idle, so it has no
+ * them. Unless they are warm, a first round is not counted. Each round begins and ends idle, so it has no
  * partial calls.
  */
 export async function measureCpu(
@@ -62,7 +64,7 @@ export async function measureCpu(
   options: CpuOptions,
 ): Promise<CpuRow[]> {
   const samples = series.map((): Sample[] => []);
-  for (let round = 0; round <= options.rounds; round++) {
+  for (let round = options.isWarm ? 1 : 0; round <= options.rounds; round++) {
     for (const [at, each] of series.entries()) {
       options.onRound?.(each.label);
       const sample = await measureRound(generator, each, options);

@@ -55,17 +55,19 @@ ${scenarios.map(({ name, about }) => `  ${name.padEnd(20)} ${about}`).join("\n")
 const { values, positionals } = parseArguments(HELP, {
   allowPositionals: true,
   options: {
-    rounds: { type: "string", default: "5" },
-    seconds: { type: "string", default: "3" },
+    rounds: { type: "string" },
+    seconds: { type: "string" },
     profile: { type: "string" },
     against: { type: "string" },
     sizes: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
+const children = new Children();
 const options: Options = {
-  rounds: wholeOption(HELP, "rounds", values.rounds),
-  seconds: positiveOption(HELP, "seconds", values.seconds),
+  rounds: wholeOption(HELP, "rounds", values.rounds ?? "5"),
+  seconds: positiveOption(HELP, "seconds", values.seconds ?? "3"),
+  warnings: machineWarnings(),
   ...(values.profile !== undefined && { profileFolder: values.profile }),
   ...(values.against !== undefined && { against: resolve(values.against) }),
   ...(values.sizes !== undefined && {
@@ -78,16 +80,14 @@ if (unknown !== undefined) refuseArguments(HELP, `there is no scenario ${unknown
 const chosen = scenarios.filter(({ name, onRequest }) =>
   positionals.length > 0 ? positionals.includes(name) : !onRequest,
 );
-const children = new Children();
-if (!children.pinned) {
-  console.log("Cannot pin processes to cores (one core, or no taskset): expect more noise.");
-}
-const [load = 0] = loadavg();
-if (load > availableParallelism()) {
-  console.log(
-    `Other programs keep this machine busy (load ${load.toFixed(1)}): expect wrong times.`,
+const fixed = chosen.find(({ hasOwnRounds }) => hasOwnRounds)?.name;
+if (fixed !== undefined && (values.rounds ?? values.seconds) !== undefined) {
+  refuseArguments(
+    HELP,
+    `${fixed} has rounds of its own: --rounds and --seconds are for the others`,
   );
 }
+for (const warning of options.warnings) console.log(warning);
 let failed = false;
 for (const scenario of chosen) {
   try {
@@ -98,7 +98,22 @@ for (const scenario of chosen) {
     await children.endAll();
   }
 }
+// Below the tables they are read.
+for (const warning of options.warnings) console.log(`! ${warning}`);
 process.exit(failed ? 1 : 0);
+
+/** Returns what makes the figures doubtful, before a scenario adds its own load. */
+function machineWarnings(): string[] {
+  const [load = 0] = loadavg();
+  return [
+    ...(children.pinned
+      ? []
+      : ["Cannot pin processes to cores (one core, or no taskset): expect more noise."]),
+    ...(load > availableParallelism()
+      ? [`Other programs keep this machine busy (load ${load.toFixed(1)}): expect wrong times.`]
+      : []),
+  ];
+}
 
 /** Returns why `fetch` failed: its message does not say. */
 function causeOf(error: unknown): string {

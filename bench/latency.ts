@@ -61,14 +61,14 @@ export const latency: Scenario = {
   },
 };
 
-/** Measures the targets in turns. The first round is a warm-up and not counted. */
+/** Measures the targets in turns. Unless they are warm, a first round is not counted. */
 export async function measureLatency(
   generator: Generator,
   targets: readonly Target[],
-  { rate, rounds, seconds, onRound }: LatencyOptions,
+  { rate, rounds, seconds, isWarm = false, onRound }: LatencyOptions,
 ): Promise<LatencyRuns[]> {
   const runs = targets.map((target): LatencyRuns => ({ target, reports: [], spans: [] }));
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = isWarm ? 1 : 0; round <= rounds; round++) {
     for (const { target, reports, spans } of runs) {
       onRound?.(target.name);
       const { port, headers, name } = target;
@@ -89,6 +89,8 @@ interface LatencyOptions {
   readonly rate: number;
   readonly rounds: number;
   readonly seconds: number;
+  /** Leaves the round out that warms up. */
+  readonly isWarm?: boolean;
   /** Called with the name of the target before each of its rounds. */
   readonly onRound?: (name: string) => void;
 }

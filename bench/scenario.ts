@@ -16,6 +16,8 @@ export interface Options {
   readonly against?: string;
   /** Sizes of requests in KB, for the scenarios that measure several. */
   readonly sizesKb?: readonly number[];
+  /** Reasons to doubt every figure of this machine. */
+  readonly warnings: readonly string[];
 }
 
 /** Returns the Node options that write the CPU profile of each thread of the gateway at exit. */
@@ -29,6 +31,8 @@ export interface Scenario {
   readonly about: string;
   /** Runs only if it is named on the command line. */
   readonly onRequest?: boolean;
+  /** Its rounds cannot be set. */
+  readonly hasOwnRounds?: boolean;
   run(children: Children, options: Options): Promise<void>;
 }
 
@@ -47,6 +51,7 @@ export function writeResults(
     processor: cpus()[0]?.model.trim(),
     cores: availableParallelism(),
     pinned: children.pinned,
+    warnings: options.warnings,
     node: process.version,
     commit: commitOf(),
   };

@@ -1,4 +1,4 @@
-import type { Workload } from "./job.ts";
+import type { GoodReply, Workload } from "./job.ts";
 
 export const PROTOCOLS = ["messages", "chat", "responses"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
@@ -48,7 +48,7 @@ interface Form {
   /** The call of a tool and its result. */
   toolTurns(call: ToolCall): object[];
   /** How a stream ends: text near its end, and among the first bytes of its last event. */
-  readonly streamEnd: Pick<Workload, "endsWith" | "lastEvents">;
+  readonly streamEnd: Pick<GoodReply, "endsWith" | "lastEvents">;
 }
 
 const FORMS: Readonly<Record<Protocol, Form>> = {
@@ -98,7 +98,7 @@ export interface AgentCall {
   readonly protocol: Protocol;
   readonly model: string;
   readonly kind: Kind;
-  /** Bytes of the conversation: the body has about as many. */
+  /** Bytes of the body. A short one has more: its model, tool and prompt. */
   readonly bytes: number;
   readonly stream: boolean;
   readonly maxTokens: number;
@@ -106,14 +106,15 @@ export interface AgentCall {
   readonly prompt: string;
 }
 
-/** Returns a request with a conversation of about this size, and how a good reply to it ends. */
+/** Returns a request with a conversation of this size, and what a good reply to it is. */
 export function agentCall(call: AgentCall): Workload {
   const { protocol, model, kind, bytes, stream, maxTokens, prompt } = call;
   const form = FORMS[protocol];
   // A call of a tool has its text twice.
-  const turnBytes = Math.max(Math.min(TURN_BYTES[kind], bytes / 8), bytes / TURNS_MAX);
+  const turnBytes = Math.max(Math.min(TURN_BYTES[kind], bytes / 16), bytes / TURNS_MAX);
   const text = repeated(TEXTS[kind], turnBytes);
   const turns: object[] = [];
+  const last = { role: "user", content: prompt };
   const body = {
     model,
     [form.maxTokens(model)]: maxTokens,
@@ -121,15 +122,17 @@ export function agentCall(call: AgentCall): Workload {
     [form.turns]: turns,
     stream,
   };
-  const last = { role: "user", content: prompt };
-  let written = bytesOf(body) + bytesOf(last);
-  for (let at = 0; written < bytes; at++) {
+  let left = bytes - bytesOf(body) - bytesOf(last);
+  for (let at = 0; ; at++) {
     const next = kind === "prose" ? said(text) : toolTurns(form, `call_${at}`, text);
+    // A turn adds a comma and not the brackets of its list.
+    const size = bytesOf(next) - 1;
+    if (size > left) break;
     turns.push(...next);
-    written += bytesOf(next);
+    left -= size;
   }
-  turns.push(last);
-  return { path: form.path, body: JSON.stringify(body), ...endOf(protocol, stream) };
+  turns.push({ ...last, content: proseOf(left) + prompt });
+  return { path: form.path, body: JSON.stringify(body), ...goodReplyOf(protocol, stream) };
 }
 
 /** Returns the path of a protocol, from `/v1` on. */
@@ -137,12 +140,11 @@ export function pathOf(protocol: Protocol): string {
   return FORMS[protocol].path;
 }
 
-/** Returns how a good reply ends. */
-export function endOf(
-  protocol: Protocol,
-  stream: boolean,
-): Pick<Workload, "endsWith" | "lastEvents"> {
-  return stream ? FORMS[protocol].streamEnd : { endsWith: "}" };
+/** Returns what a good reply is. */
+export function goodReplyOf(protocol: Protocol, stream: boolean): GoodReply {
+  return stream
+    ? { mediaType: "text/event-stream", ...FORMS[protocol].streamEnd }
+    : { mediaType: "application/json", endsWith: "}" };
 }
 
 function bytesOf(value: object): number {
@@ -162,6 +164,13 @@ function toolTurns(form: Form, id: string, text: string): object[] {
     ...form.toolTurns({ id, args: { path: `src/${id}.ts`, text }, result: text }),
     { role: "assistant", content: "Done." },
   ];
+}
+
+/** Returns prose of exactly this size, which JSON does not escape. */
+function proseOf(bytes: number): string {
+  const whole = Math.max(0, Math.floor(bytes / Buffer.byteLength(TEXTS.prose)));
+  const prose = TEXTS.prose.repeat(whole);
+  return prose + ".".repeat(Math.max(0, bytes - Buffer.byteLength(prose)));
 }
 
 function repeated(text: string, length: number): string {

@@ -1,6 +1,16 @@
 import { formatVnd, parseVnd } from "../../core/catalogue/amount.ts";
 import type { Percentiles, Report } from "./job.ts";
-import { type Charges, type Limit, showCount, showShare, showTime } from "./run.ts";
+import {
+  type Charges,
+  driftOf,
+  type Limit,
+  showCount,
+  showShare,
+  showTime,
+  supported,
+  TIMES_MIN,
+  VOID_ABOVE,
+} from "./run.ts";
 
 /** A bound of the command line: how it is written, and what of a run it is for. */
 interface Kind {
@@ -10,12 +20,19 @@ interface Kind {
   measured(report: Report, charges: Charges | undefined): number | undefined;
   show(value: number): string;
   readonly isLeast?: boolean;
+  /** A run without streams has no such value. */
+  readonly isOfStreams?: boolean;
+  /** Why a run has no such value. */
+  readonly missing: string;
 }
+
+const fewer = (name: keyof Percentiles) => `fewer than ${TIMES_MIN[name]} good calls`;
 
 const ofReply = (name: keyof Percentiles): Kind => ({
   parse: microsecondsOf,
-  measured: ({ calls, latencyUs }) => (calls > 0 ? latencyUs[name] : undefined),
+  measured: ({ calls, latencyUs }) => supported(latencyUs, calls)[name],
   show: showTime,
+  missing: fewer(name),
 });
 
 const KINDS = {
@@ -26,28 +43,39 @@ const KINDS = {
   "max-longest": ofReply("max"),
   "max-first-p99": {
     parse: microsecondsOf,
-    measured: ({ firstTokenUs }) => firstTokenUs?.p99,
+    measured: ({ calls, firstTokenUs }) => firstTokenUs && supported(firstTokenUs, calls).p99,
     show: showTime,
+    isOfStreams: true,
+    missing: fewer("p99"),
   },
-  "max-gap-p99": { parse: microsecondsOf, measured: ({ gapUs }) => gapUs?.p99, show: showTime },
+  "max-gap-p99": {
+    parse: microsecondsOf,
+    measured: ({ events, gapUs }) => gapUs && supported(gapUs, events).p99,
+    show: showTime,
+    isOfStreams: true,
+    missing: "fewer than 100 events",
+  },
   "max-errors": {
     parse: shareOf,
     measured: ({ calls, errors }) => (calls + errors > 0 ? errors / (calls + errors) : undefined),
     show: showShare,
+    missing: "no call",
   },
   "min-rate": {
     parse: numberOf,
     measured: ({ calls, seconds }) => calls / seconds,
     show: (rate) => `${showCount(rate)}/s`,
     isLeast: true,
+    missing: "no call",
   },
   "max-drift": {
     parse: (text) => (parseVnd(text) === undefined ? undefined : Number(parseVnd(text))),
-    measured: ({ calls }, charges) =>
-      charges?.statedBy === calls
-        ? Math.abs(Number(BigInt(charges.chargedMicro) - BigInt(charges.expectedMicro)))
-        : undefined,
+    measured: (report, charges) => {
+      const drift = charges && driftOf(charges, report);
+      return drift === undefined ? undefined : Math.abs(Number(drift));
+    },
     show: (micro) => `${formatVnd(micro)} đ`,
+    missing: "no balance, or calls whose cost is not stated",
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 
@@ -65,9 +93,14 @@ export interface Bound {
   readonly value: number;
 }
 
+/** The bound of a run that has none for its failures. */
+export const NOT_VOID: Bound = { name: "max-errors", value: VOID_ABOVE };
+
 /** Returns a bound, or what is wrong with it. */
-export function boundOf(name: BoundName, text: string): Bound | string {
-  const value = KINDS[name].parse(text);
+export function boundOf(name: BoundName, text: string, isStream: boolean): Bound | string {
+  const { parse, isOfStreams = false }: Kind = KINDS[name];
+  if (isOfStreams && !isStream) return `--${name} needs --stream`;
+  const value = parse(text);
   if (value !== undefined) return { name, value };
   return `--${name} must be such as ${EXAMPLES[name] ?? "50ms or 1.5s"}, not ${text}`;
 }
@@ -78,21 +111,26 @@ export function limitOf(
   report: Report,
   charges: Charges | undefined,
 ): Limit {
-  const { measured, show, isLeast = false }: Kind = KINDS[name];
+  const { measured, show, isLeast = false, missing }: Kind = KINDS[name];
   const value = measured(report, charges);
   const isKept = value !== undefined && (isLeast ? value >= bound : value <= bound);
-  return { name, bound: show(bound), value: value === undefined ? "none" : show(value), isKept };
+  return {
+    name,
+    bound: show(bound),
+    value: value === undefined ? `not known: ${missing}` : show(value),
+    isKept,
+  };
 }
 
-/** Returns the seconds of a text such as `500ms`, `10s` or `2m`; a number alone is seconds. */
+/** Returns the seconds of a text such as `500ms`, `10s` or `2m`. */
 export function secondsOf(text: string): number | undefined {
-  const [, number, unit = "s"] = /^(\d+(?:\.\d+)?)(us|ms|s|m|h)?$/.exec(text) ?? [];
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(us|ms|s|m|h)$/.exec(text) ?? [];
   if (number === undefined) return undefined;
-  return Number(number) * { us: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3_600 }[unit]!;
+  return Number(number) * { us: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3_600 }[unit!]!;
 }
 
 function microsecondsOf(text: string): number | undefined {
-  const seconds = /[a-z]$/.test(text) ? secondsOf(text) : undefined;
+  const seconds = secondsOf(text);
   return seconds === undefined ? undefined : seconds * 1e6;
 }
 

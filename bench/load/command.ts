@@ -1,8 +1,7 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseVnd } from "../../core/catalogue/amount.ts";
 import { isObject } from "../../core/process/json.ts";
-import { messageOf } from "../../core/process/thrown.ts";
 import { limitOf } from "./bounds.ts";
 import type { Job, Report } from "./job.ts";
 import { type Loop, startClosedLoop, startOpenLoop } from "./loops.ts";
@@ -15,20 +14,17 @@ import { printRun } from "./summary.ts";
 const BOOKED_WITHIN_MS = 15_000;
 const BALANCE_STEP_MS = 250;
 const BALANCE_TIMEOUT_MS = 5_000;
+/** The exit status of a program that Ctrl-C ended. */
+const STOPPED = 130;
 
 /** `npm run bench -- load`: runs the load of the command line. Returns the exit status. */
 export async function loadCommand(args: string[]): Promise<number> {
   const options = loadOptionsOf(args);
-  const earlier = options.compare === undefined ? undefined : readRun(options.compare);
-  if (typeof earlier === "string") {
-    console.error(earlier);
-    return 2;
-  }
   const before = await balanceOf(options);
   const startedAt = new Date().toISOString();
   const { report, stoppedEarly } = await runWithLine(options.job);
   const charges = before && (await chargesOf(options, before, report));
-  const { url, name, call, load, job, bounds } = options;
+  const { url, name, call, load, job, bounds, earlier } = options;
   const run: Run = {
     ...{ name, startedAt, url, call, load, isOpenLoop: job.rate !== undefined, stoppedEarly },
     ...{ report, charges, limits: bounds.map((bound) => limitOf(bound, report, charges)) },
@@ -39,7 +35,8 @@ export async function loadCommand(args: string[]): Promise<number> {
     writeFileSync(options.html, reportPage(earlier ? [run, earlier] : [run]));
     console.log(`\nreport: ${options.html}`);
   }
-  return report.calls > 0 && run.limits.every(({ isKept }) => isKept) ? 0 : 1;
+  if (stoppedEarly) return STOPPED;
+  return run.limits.every(({ isKept }) => isKept) ? 0 : 1;
 }
 
 /** Runs a job, and shows a line about its last second each second. Ctrl-C ends it early, a second one at once. */
@@ -80,17 +77,6 @@ function lineOf({ counter, waiting }: Loop): string {
     ...(busy > 0.5 ? [`generator ${Math.round(busy * 100)} % busy`] : []),
   ];
   return cells.join("  ");
-}
-
-/** Returns an earlier run, or why there is none. */
-function readRun(file: string): Run | string {
-  try {
-    const run: Run = JSON.parse(readFileSync(file, "utf8"));
-    if (isObject(run) && isObject(run.report) && Array.isArray(run.report.columns)) return run;
-    return `--compare ${file}: this is not the --json of a load`;
-  } catch (error) {
-    return `--compare ${file}: ${messageOf(error)}`;
-  }
 }
 
 interface Balance {

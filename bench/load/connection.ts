@@ -1,11 +1,11 @@
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { messageOf } from "../../core/process/thrown.ts";
-import type { Job } from "./job.ts";
+import type { GoodReply, Job } from "./job.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 /** The server of a connection, and how a good reply of it ends. */
-export type Server = Pick<Job, "host" | "port" | "tls" | "endsWith" | "lastEvents">;
+export type Server = Pick<Job, "host" | "port" | "tls"> & GoodReply;
 
 /** Called for each reply. `failure` is undefined for a whole reply with status 200. */
 export type OnReply = (connection: Connection, failure: string | undefined) => void;
@@ -13,6 +13,9 @@ export type OnReply = (connection: Connection, failure: string | undefined) => v
 /** A stream's first text, thinking or arguments of a tool, in each protocol. */
 const TOKEN =
   /"(?:content|text|thinking|reasoning|reasoning_content|partial_json|arguments|delta)": ?"[^"]/;
+/** An error in the form of any protocol. */
+const ERROR_BODY = /^\s*\{\s*(?:"type"\s*:\s*"error"|"error"\s*:\s*["{])/;
+const MEDIA_TYPE = /\r\ncontent-type: *([^;\s]+)/i;
 /** More gaps of one stream are not recorded. */
 const GAPS_MAX = 100_000;
 
@@ -101,14 +104,18 @@ export class Connection {
   }
 
   private failureOf(): string | undefined {
-    const { status, tail, lastEvent, errorEvent } = this.parser;
-    const { endsWith, lastEvents } = this.server;
+    const { status, head, beginning, tail, lastEvent, errorEvent } = this.parser;
+    const { endsWith, lastEvents, mediaType } = this.server;
     if (status !== 200) return `HTTP ${status}`;
     if (errorEvent !== "") return "the stream reports an error";
-    const isWhole =
-      tail.includes(endsWith) &&
-      (lastEvents === undefined || lastEvents.some((each) => lastEvent.includes(each)));
-    return isWhole ? undefined : "the reply does not end with the expected text";
+    if (ERROR_BODY.test(beginning.toString("latin1"))) return "HTTP 200 with an error as its body";
+    const [, type = "nothing"] = MEDIA_TYPE.exec(head) ?? [];
+    if (mediaType !== undefined && type.toLowerCase() !== mediaType) {
+      return `the reply is ${type} instead of ${mediaType}`;
+    }
+    if (!tail.includes(endsWith)) return `the reply does not end with ${endsWith}`;
+    const isWhole = lastEvents?.some((each) => lastEvent.includes(each)) ?? true;
+    return isWhole ? undefined : `the stream does not end with ${lastEvents?.join(" or ")}`;
   }
 
   private closed(socket: Socket): void {

@@ -20,6 +20,7 @@ export class Counter {
   queued = 0;
   private events = 0;
   private bytes = 0;
+  private maybeCharged = 0;
   private costedCalls = 0;
   private costMicro = 0n;
   private readonly startedAtMs = performance.now();
@@ -35,8 +36,8 @@ export class Counter {
   add(connection: Connection, failure: string | undefined): void {
     const { parser, dueAtMs, tokenAtMs, gapsUs } = connection;
     if (failure !== undefined) {
-      const text = parser.refusal.length > 0 ? parser.refusal : parser.tail;
-      return this.addFailure(failure, text.toString());
+      if (!/^HTTP [345]/.test(failure)) this.maybeCharged++;
+      return this.addFailure(failure, parser.beginning.toString());
     }
     const us = usOf(performance.now() - dueAtMs);
     this.calls++;
@@ -76,7 +77,8 @@ export class Counter {
     return { lateUs: percentilesOf(this.late), ...this.own() };
   }
 
-  report(unfinished = 0): Report {
+  /** `sent` of the unfinished calls had been sent. */
+  report({ unfinished, sent } = { unfinished: 0, sent: 0 }): Report {
     const failures = [...this.failures].map(([kind, each]): Failure => ({ kind, ...each }));
     const optional = (of: Histogram) => (of.totalCount > 0 ? percentilesOf(of) : undefined);
     return {
@@ -85,6 +87,7 @@ export class Counter {
       failures: failures.sort((a, b) => b.count - a.count),
       firstError: this.firstError,
       unfinished,
+      maybeCharged: this.maybeCharged + sent,
       queued: this.queued,
       events: this.events,
       bytes: this.bytes,

@@ -11,6 +11,8 @@ export interface Job {
   readonly endsWith: string;
   /** One of these is among the first bytes of the last event of every good stream. */
   readonly lastEvents?: readonly string[];
+  /** The media type of every good reply, if it matters. */
+  readonly mediaType?: "application/json" | "text/event-stream";
   readonly connections: number;
   readonly seconds: number;
   /** Calls per second, independent of earlier replies: an open loop over at most `connections`. */
@@ -21,8 +23,11 @@ export interface Job {
   readonly hold?: boolean;
 }
 
-/** A kind of call: its request, and the text at the end of a good reply. */
-export type Workload = Pick<Job, "path" | "body" | "endsWith" | "lastEvents">;
+/** A kind of call: its request, and the marks of a good reply. */
+export type Workload = Pick<Job, "path" | "body" | keyof GoodReply>;
+
+/** The marks of a good reply, besides its status of 200. */
+export type GoodReply = Pick<Job, "endsWith" | "lastEvents" | "mediaType">;
 
 /** Rates of calls, one stretch after the other. Each goes from one rate to another in a straight line. */
 export type Schedule = readonly {
@@ -92,8 +97,10 @@ export interface Report {
   /** Whole replies by their time: columns of a histogram, as the lower end and the number. */
   readonly columns: readonly (readonly [fromUs: number, calls: number])[];
   readonly timeline: readonly Second[];
-  /** The replies that state a cost, and its sum in millionths. */
+  /** The good replies that state a cost, and its sum in millionths. */
   readonly costs: { readonly calls: number; readonly micro: string };
+  /** Failed and unfinished calls that may have been charged: those that were sent and not refused by a status. */
+  readonly maybeCharged: number;
   readonly generator: GeneratorHealth;
 }
 

@@ -126,7 +126,7 @@ class Calls {
   connect(onReply: (failure: string | undefined) => void): Connection {
     const connection = new Connection(this.job, (_, failure) => {
       this.open.delete(connection);
-      this.counter.add(connection, failure);
+      this.counter.add(connection, failure ?? this.lateness(connection));
       onReply(failure);
     });
     this.connections.push(connection);
@@ -162,19 +162,31 @@ class Calls {
 
   stop(): void {
     this.stopped = true;
-    const unfinished = this.waiting;
-    this.end(unfinished);
+    this.end({ unfinished: this.waiting, sent: this.open.size });
   }
 
-  end(unfinished = 0): void {
+  end(left?: { readonly unfinished: number; readonly sent: number }): void {
     clearInterval(this.timer);
     for (const each of this.connections) each.close();
-    this.resolve(this.counter.report(unfinished));
+    this.resolve(this.counter.report(left));
+  }
+
+  /** The earliest due time that is not too late for a reply now. */
+  private get latest(): number {
+    return performance.now() - this.timeoutSeconds * 1_000;
+  }
+
+  private get timeoutSeconds(): number {
+    return this.job.timeoutSeconds ?? TIMEOUT_SECONDS;
+  }
+
+  /** Returns the failure of a whole reply that came too late. */
+  private lateness({ dueAtMs }: Connection): string | undefined {
+    return dueAtMs < this.latest ? `HTTP 200, but not within ${this.timeoutSeconds} s` : undefined;
   }
 
   private sweep(): void {
-    const { timeoutSeconds = TIMEOUT_SECONDS } = this.job;
-    const latest = performance.now() - timeoutSeconds * 1_000;
+    const { timeoutSeconds, latest } = this;
     while (this.head < this.line.length && this.line[this.head]! < latest) {
       this.nextInLine();
       this.counter.addFailure(`no connection was free within ${timeoutSeconds} s`, "");

@@ -1,11 +1,20 @@
-import { readFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { parseArguments, refuseArguments } from "../../core/process/command-line.ts";
 import { isObject } from "../../core/process/json.ts";
 import { messageOf } from "../../core/process/thrown.ts";
-import { agentCall, endOf, KB, KINDS, PROTOCOLS, type Protocol, pathOf } from "./agent-calls.ts";
-import { BOUND_NAMES, type Bound, boundOf, secondsOf } from "./bounds.ts";
+import {
+  agentCall,
+  goodReplyOf,
+  KB,
+  KINDS,
+  PROTOCOLS,
+  type Protocol,
+  pathOf,
+} from "./agent-calls.ts";
+import { BOUND_NAMES, type Bound, boundOf, NOT_VOID, secondsOf } from "./bounds.ts";
 import type { Job, Schedule, Workload } from "./job.ts";
-import { showCount } from "./run.ts";
+import { type Run, showCount } from "./run.ts";
 
 const USAGE = `npm run bench -- load --url URL [--key KEY] (--rate RATE | --connections N)
 
@@ -20,7 +29,7 @@ what
   --model MODEL           needed without --body
   --stream                asks for streams
   --kind KIND             an agent's conversation: ${KINDS.join(", ")}; default: prose
-  --size 16KB             its size, 1KB to 2MB; default: 1KB
+  --size 16KB             of its body, 1KB to 2MB; default: 1KB
   --max-tokens N          of the reply; default: 100
   --body FILE             sends this JSON instead; --model and --stream change it
 how
@@ -34,11 +43,11 @@ results
   --html FILE             writes a report with pictures, one file
   --name NAME             names the run in reports
   --compare FILE          shows the figures of an earlier --json beside these
-bounds; exit status 1 if one is exceeded, or if no call succeeded
+bounds; exit status 1 if one is not kept
   --max-p50 50ms          whole replies; also --max-p90, --max-p99, --max-p999, --max-longest
   --max-first-p99 1s      first token of a stream
   --max-gap-p99 200ms     between the events of a stream
-  --max-errors 0.1%       failed calls
+  --max-errors 1%         failed calls; default: 0.1%, above which a run is void
   --min-rate 450          good replies a second
   --max-drift 0           đ between what the balance fell and what the replies cost`;
 
@@ -64,7 +73,8 @@ export interface LoadOptions {
   readonly bounds: readonly Bound[];
   readonly json: string | undefined;
   readonly html: string | undefined;
-  readonly compare: string | undefined;
+  /** The earlier run of a comparison. */
+  readonly earlier: Run | undefined;
 }
 
 /** Reads the arguments after `load`. Ends the process if one is wrong. */
@@ -98,6 +108,12 @@ export function loadOptionsOf(args: string[]): LoadOptions {
     refuse("--rate or --connections is missing: --rate 50 sends 50 calls a second");
   }
   const connections = wholeOf("connections", values.connections ?? CONNECTIONS, 1, CONNECTIONS_MAX);
+  const bounds = BOUND_NAMES.flatMap((name): Bound[] => {
+    const text = values[name];
+    if (text === undefined) return [];
+    const bound = boundOf(name, text, workload.isStream);
+    return typeof bound === "string" ? refuse(bound) : [bound];
+  });
   const key = values.key ?? process.env["LOAD_KEY"];
   const shown = `${url.origin}${url.pathname}`;
   return {
@@ -121,15 +137,10 @@ export function loadOptionsOf(args: string[]): LoadOptions {
         ? `${connections} connections that never pause, for ${seconds} s`
         : `${values.rate} calls a second for ${seconds} s`,
     name: values.name ?? shown,
-    bounds: BOUND_NAMES.flatMap((name): Bound[] => {
-      const text = values[name];
-      if (text === undefined) return [];
-      const bound = boundOf(name, text);
-      return typeof bound === "string" ? refuse(bound) : [bound];
-    }),
-    json: values.json,
-    html: values.html,
-    compare: values.compare,
+    bounds: bounds.some(({ name }) => name === NOT_VOID.name) ? bounds : [...bounds, NOT_VOID],
+    json: writable("json", values.json),
+    html: writable("html", values.html),
+    earlier: values.compare === undefined ? undefined : readRun(values.compare),
   };
 }
 
@@ -211,7 +222,7 @@ function workloadOfFile(
   const isChanged = model !== undefined || isStream !== (body["stream"] === true);
   const changed = { ...body, ...(model !== undefined && { model }), stream: isStream };
   const sent = isChanged ? JSON.stringify(changed) : text;
-  return { path: pathOf(protocol), body: sent, isStream, ...endOf(protocol, isStream) };
+  return { path: pathOf(protocol), body: sent, isStream, ...goodReplyOf(protocol, isStream) };
 }
 
 function headersOf(
@@ -271,7 +282,35 @@ function oneOf<T extends string>(name: string, all: readonly T[], text: string):
   return found ?? refuse(`--${name} must be ${all.join(", ")}, not ${text}`);
 }
 
+/** Refuses a file of results that cannot be written, before the load and not after it. */
+function writable(name: string, file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    accessSync(dirname(file), constants.W_OK);
+    if (existsSync(file)) accessSync(file, constants.W_OK);
+    if (!statSync(file, { throwIfNoEntry: false })?.isDirectory()) return file;
+  } catch (error) {
+    return refuse(`--${name} ${file}: ${messageOf(error)}`);
+  }
+  return refuse(`--${name} ${file}: this is a folder`);
+}
+
+function readRun(file: string): Run {
+  let run: unknown;
+  try {
+    run = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    return refuse(`--compare ${file}: ${messageOf(error)}`);
+  }
+  if (isObject(run) && isObject(run["report"]) && Array.isArray(run["report"]["columns"])) {
+    return run as unknown as Run;
+  }
+  return refuse(`--compare ${file}: this is not the --json of a load`);
+}
+
 function showSize(body: string): string {
-  const kb = Buffer.byteLength(body) / KB;
-  return kb < KB ? `${showCount(Math.max(1, kb))} KB` : `${(kb / KB).toFixed(1)} MB`;
+  const bytes = Buffer.byteLength(body);
+  if (bytes < KB) return `${bytes} bytes`;
+  const kb = bytes / KB;
+  return kb < KB ? `${showCount(kb)} KB` : `${(kb / KB).toFixed(1)} MB`;
 }

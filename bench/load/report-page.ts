@@ -1,8 +1,16 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { escaped } from "../../plugins/page-parts/escaped.ts";
-import { cellsOfTimes, PERCENTILES, type Run, showCount, timesOf, warningsOf } from "./run.ts";
-import { changesOf, chargesText, generatorText, outcomeOf } from "./summary.ts";
+import {
+  cellsOfChange,
+  cellsOfTimes,
+  PERCENTILES,
+  type Run,
+  showCount,
+  timesOf,
+  warningsOf,
+} from "./run.ts";
+import { chargesText, generatorText, outcomeOf } from "./summary.ts";
 
 const STYLE = `
 :root { color-scheme: light dark }
@@ -20,10 +28,14 @@ th:first-child, td:first-child, .text { text-align: left } td.text { word-break:
 type Table = readonly [title: string, rows: readonly Readonly<Record<string, string>>[]];
 
 /**
- * Returns a page about runs of the load, the newest first, with tables of other measurements. It needs no other file
- * and no network.
+ * Returns a page about runs of the load, the newest first, with tables of other measurements and what makes all figures
+ * doubtful. It needs no other file and no network.
  */
-export function reportPage(runs: readonly Run[], tables: readonly Table[] = []): string {
+export function reportPage(
+  runs: readonly Run[],
+  tables: readonly Table[] = [],
+  warnings: readonly string[] = [],
+): string {
   const [run] = runs;
   if (!run) throw new Error("a report needs a run");
   const data = JSON.stringify(runs).replaceAll("<", "\\u003c");
@@ -32,7 +44,8 @@ export function reportPage(runs: readonly Run[], tables: readonly Table[] = []):
 <title>Load: ${escaped(run.name)}</title>
 <style>${ofPackage("uplot/dist/uPlot.min.css")}${STYLE}</style>
 <h1>${runs.map(({ name }) => escaped(name)).join(" <span class=quiet>and</span> ")}</h1>
-${runs.map(introduction).join("\n")}
+${warnings.map(noteOf).join("\n")}
+${runs.map((each, at) => introduction(each, runs[at + 1])).join("\n")}
 ${tables.map(otherTable).join("\n")}
 <h2>Times of good calls</h2>
 <div class="wide">${timesTable(runs)}</div>
@@ -65,14 +78,12 @@ function otherTable([title, rows]: Table): string {
 <div class="wide"><table>${line(names, "th")}${lines.join("")}</table></div>`;
 }
 
-function introduction(run: Run): string {
+function introduction(run: Run, earlier: Run | undefined): string {
   const { report, charges, limits } = run;
-  const notes = warningsOf(run).map(
-    (text) => `<p class="note${text.startsWith("Void") ? " bad" : ""}">${escaped(text)}</p>`,
-  );
+  const notes = warningsOf(run, earlier).map(noteOf);
   const kept = limits.map(
     ({ name, bound, value, isKept }) =>
-      `<p class="note ${isKept ? "good" : "bad"}">${isKept ? "Kept" : "Exceeded"}: ${name} ${escaped(bound)}, is ${escaped(value)}</p>`,
+      `<p class="note ${isKept ? "good" : "bad"}">${isKept ? "Kept" : "Not kept"}: ${name} ${escaped(bound)}, is ${escaped(value)}</p>`,
   );
   return `<p><b>${escaped(run.name)}</b>: ${escaped(outcomeOf(report))}<br>
 <span class="quiet">${escaped(`${run.url}; ${run.call}; ${run.load}; ${run.startedAt}`)}<br>${generatorText(run)}</span></p>
@@ -81,21 +92,24 @@ ${kept.join("\n")}
 ${notes.join("\n")}`;
 }
 
+function noteOf(warning: string): string {
+  return `<p class="note${warning.startsWith("Void") ? " bad" : ""}">${escaped(warning)}</p>`;
+}
+
 function timesTable(runs: readonly Run[]): string {
   const names = Object.values(PERCENTILES);
   const head = `<tr><th></th>${names.map((name) => `<th>${name}</th>`).join("")}</tr>`;
   const several = runs.length > 1;
-  const [now, before] = runs.map(({ report }) => new Map(timesOf(report).map(([n, t]) => [n, t])));
   const rows = runs.flatMap((run) =>
-    timesOf(run.report).map(([name, times, isPerCall]) => {
-      const count = isPerCall ? run.report.calls : run.report.events;
-      return rowOf(several ? `${run.name}: ${name}` : name, cellsOfTimes(times, count));
-    }),
+    [...timesOf(run.report)].map(([name, times]) =>
+      rowOf(several ? `${run.name}: ${name}` : name, cellsOfTimes(times)),
+    ),
   );
   if (runs.length === 2) {
+    const [now, before] = runs.map(({ report }) => timesOf(report));
     for (const [name, times] of now ?? []) {
       const old = before?.get(name);
-      if (old) rows.push(rowOf(`change of ${name}`, changesOf(times, old)));
+      if (old) rows.push(rowOf(`change of ${name}`, cellsOfChange(times, old)));
     }
   }
   return `<table>${head}${rows.join("")}</table>`;

@@ -2,8 +2,8 @@ const CR = 13;
 const LF = 10;
 const TAIL_BYTES = 96;
 const HEAD_BYTES_MAX = 65_536;
-/** Bytes of a refusal that are kept. */
-const REFUSAL_BYTES = 500;
+/** Bytes at the beginning of a body that are kept. */
+const BEGINNING_BYTES = 500;
 /** Bytes of an event that are kept: they name its type. */
 const EVENT_BYTES = 64;
 
@@ -28,8 +28,8 @@ export class ResponseParser {
   errorEvent = "";
   /** The last bytes of the body. */
   tail: Buffer = EMPTY;
-  /** The first bytes of the body of a refusal. */
-  refusal: Buffer = EMPTY;
+  /** The first bytes of the body. */
+  beginning: Buffer = EMPTY;
   /** True if the server announced that it closes the connection after this reply. */
   closes = false;
 
@@ -53,7 +53,7 @@ export class ResponseParser {
     this.lastEvent = "";
     this.errorEvent = "";
     this.tail = EMPTY;
-    this.refusal = EMPTY;
+    this.beginning = EMPTY;
     this.closes = false;
     this.state = "head";
     this.partial = EMPTY;
@@ -127,8 +127,9 @@ export class ResponseParser {
 
   private readBody(bytes: Buffer): void {
     this.bodyBytes += bytes.length;
-    if (this.status !== 200 && this.refusal.length < REFUSAL_BYTES) {
-      this.refusal = Buffer.concat([this.refusal, bytes]).subarray(0, REFUSAL_BYTES);
+    if (this.beginning.length < BEGINNING_BYTES) {
+      const wanted = bytes.subarray(0, BEGINNING_BYTES - this.beginning.length);
+      this.beginning = this.beginning.length > 0 ? Buffer.concat([this.beginning, wanted]) : wanted;
     }
     this.tail =
       bytes.length >= TAIL_BYTES

@@ -26,6 +26,12 @@ export interface Charges {
   readonly statedBy: number;
 }
 
+/** Returns by how much more the balance fell than the replies state, in millionths of a đ, if they state all. */
+export function driftOf(charges: Charges, { calls, maybeCharged }: Report): bigint | undefined {
+  if (charges.statedBy < calls || maybeCharged > 0) return undefined;
+  return BigInt(charges.chargedMicro) - BigInt(charges.expectedMicro);
+}
+
 /** A bound that the run had to keep. */
 export interface Limit {
   readonly name: string;
@@ -48,36 +54,53 @@ export const PERCENTILES = {
   max: "max",
 } as const satisfies Readonly<Record<keyof Percentiles, string>>;
 
-/** Calls without which a percentile is only the slowest call. */
-const CALLS_MIN: Readonly<Record<keyof Percentiles, number>> = {
+/** Times without which a percentile is only the longest. */
+export const TIMES_MIN: Readonly<Record<keyof Percentiles, number>> = {
   ...{ p50: 1, p90: 10, p99: 100, p999: 1_000, max: 1 },
 };
 
+/** The percentiles of one kind of time that enough times support. */
+export type Supported = Readonly<Partial<Percentiles>>;
+
 /** Returns the times that a report has, by their names. */
-export function timesOf(report: Report): [name: string, times: Percentiles, isPerCall: boolean][] {
-  const { calls, latencyUs, firstTokenUs, gapUs } = report;
-  const rows: [string, Percentiles, boolean][] = [];
-  if (calls > 0) rows.push(["whole reply", latencyUs, true]);
-  if (firstTokenUs) rows.push(["first token", firstTokenUs, true]);
-  if (gapUs) rows.push(["between events", gapUs, false]);
+export function timesOf(report: Report): Map<string, Supported> {
+  const { calls, events, latencyUs, firstTokenUs, gapUs } = report;
+  const rows = new Map<string, Supported>();
+  if (calls > 0) rows.set("whole reply", supported(latencyUs, calls));
+  if (firstTokenUs) rows.set("first token", supported(firstTokenUs, calls));
+  if (gapUs) rows.set("between events", supported(gapUs, events));
   return rows;
 }
 
-/** Returns the cells of a row of times; a percentile that too few calls support is empty. */
-export function cellsOfTimes(
-  times: Percentiles,
-  count: number,
-): Record<(typeof PERCENTILES)[keyof Percentiles], string> {
-  const cell = (of: keyof Percentiles) => (count >= CALLS_MIN[of] ? showTime(times[of]) : "");
-  return {
-    ...{ p50: cell("p50"), p90: cell("p90"), p99: cell("p99") },
-    ...{ "p99.9": cell("p999"), max: cell("max") },
-  };
+export function supported(times: Percentiles, count: number): Supported {
+  const all = Object.entries(times) as [keyof Percentiles, number][];
+  return Object.fromEntries(all.filter(([name]) => count >= TIMES_MIN[name]));
 }
 
-/** Returns what makes the figures of a run doubtful, the worst first. */
-export function warningsOf({ report, isOpenLoop, stoppedEarly, charges }: Run): string[] {
-  const { calls, errors, unfinished, queued, generator } = report;
+/** Returns the cells of a row of times. A percentile without support is empty. */
+export function cellsOfTimes(times: Supported): Record<string, string> {
+  return cellsOf((key) => (times[key] === undefined ? "" : showTime(times[key])));
+}
+
+/** Returns the change of each percentile that both runs support, in percent. */
+export function cellsOfChange(now: Supported, before: Supported): Record<string, string> {
+  return cellsOf((key) => {
+    const [to, from] = [now[key], before[key]];
+    if (to === undefined || from === undefined || (from === 0 && to > 0)) return "";
+    const percent = to === from ? 0 : Math.round((to / from - 1) * 100);
+    return `${percent > 0 ? "+" : ""}${percent} %`;
+  });
+}
+
+function cellsOf(cell: (key: keyof Percentiles) => string): Record<string, string> {
+  const names = Object.entries(PERCENTILES) as [keyof Percentiles, string][];
+  return Object.fromEntries(names.map(([key, name]) => [name, cell(key)]));
+}
+
+/** Returns what makes the figures of a run, or its comparison with an earlier one, doubtful, the worst first. */
+export function warningsOf(run: Run, earlier?: Run): string[] {
+  const { report, isOpenLoop, stoppedEarly, charges } = run;
+  const { calls, errors, unfinished, queued, generator, maybeCharged } = report;
   const { lateUs, busy, waitedForCore } = generator;
   const found: string[] = [];
   if (errors > (calls + errors) * VOID_ABOVE) {
@@ -104,7 +127,15 @@ export function warningsOf({ report, isOpenLoop, stoppedEarly, charges }: Run): 
       `${showCount(queued)} calls waited because every connection was busy. Their times include it; --connections allows more.`,
     );
   }
-  if (charges && charges.statedBy === calls && charges.chargedMicro !== charges.expectedMicro) {
+  if (earlier && (earlier.call !== run.call || earlier.load !== run.load)) {
+    found.push(`The earlier run had another load: ${earlier.call}; ${earlier.load}.`);
+  }
+  const drift = charges && driftOf(charges, report);
+  if (charges && maybeCharged > 0) {
+    found.push(
+      `${showCount(maybeCharged)} calls without a good reply may have been charged too, so this run cannot judge the money.`,
+    );
+  } else if (charges && drift !== undefined && drift !== 0n) {
     found.push(
       `The balance fell by ${formatVnd(BigInt(charges.chargedMicro))} đ, the replies state ${formatVnd(BigInt(charges.expectedMicro))} đ. If nothing else used this account, money is wrong.`,
     );

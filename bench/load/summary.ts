@@ -1,9 +1,10 @@
 import { formatVnd } from "../../core/catalogue/amount.ts";
-import type { Percentiles, Report } from "./job.ts";
+import type { Report } from "./job.ts";
 import {
   type Charges,
+  cellsOfChange,
   cellsOfTimes,
-  PERCENTILES,
+  driftOf,
   type Run,
   showCount,
   showShare,
@@ -34,9 +35,9 @@ export function printRun(run: Run, earlier: Run | undefined): void {
   }
   if (charges) console.log(`\n${chargesText(charges, report)}`);
   console.log(`\n${generatorText(run)}`);
-  for (const warning of warningsOf(run)) console.log(`! ${warning}`);
+  for (const warning of warningsOf(run, earlier)) console.log(`! ${warning}`);
   for (const { name, bound, value, isKept } of limits) {
-    console.log(`${isKept ? "kept" : "EXCEEDED"}: --${name} ${bound}, is ${value}`);
+    console.log(`${isKept ? "kept" : "NOT KEPT"}: --${name} ${bound}, is ${value}`);
   }
 }
 
@@ -49,41 +50,31 @@ export function outcomeOf({ calls, errors, seconds }: Report): string {
 }
 
 /** Returns what was charged and what the replies stated. */
-export function chargesText(charges: Charges, { calls }: Report): string {
+export function chargesText(charges: Charges, report: Report): string {
+  const { calls } = report;
   const charged = `charged: the balance fell by ${formatVnd(BigInt(charges.chargedMicro))} đ`;
   if (charges.statedBy === 0) return `${charged}; the replies do not state their cost`;
   const stated = `the replies state ${formatVnd(BigInt(charges.expectedMicro))} đ`;
   if (charges.statedBy < calls) {
     return `${charged}; ${showCount(charges.statedBy)} of ${showCount(calls)} good replies state their cost, ${stated}`;
   }
-  return `${charged}, ${stated}: ${charges.chargedMicro === charges.expectedMicro ? "equal" : "NOT EQUAL"}`;
+  const drift = driftOf(charges, report);
+  if (drift === undefined) return `${charged}, ${stated}`;
+  return `${charged}, ${stated}: ${drift === 0n ? "equal" : "NOT EQUAL"}`;
 }
 
 function rowsOf(report: Report, earlier: Report | undefined): Record<string, string>[] {
-  const before = new Map(earlier && timesOf(earlier).map(([name, times]) => [name, times]));
-  return timesOf(report).flatMap(([name, times, isPerCall]) => {
-    const count = (of: Report) => (isPerCall ? of.calls : of.events);
-    const row = { "": name, ...cellsOfTimes(times, count(report)) };
-    const old = before.get(name);
-    if (!old || !earlier) return [row];
+  const before = earlier && timesOf(earlier);
+  return [...timesOf(report)].flatMap(([name, times]) => {
+    const row = { "": name, ...cellsOfTimes(times) };
+    const old = before?.get(name);
+    if (!old) return [row];
     return [
       row,
-      { "": "  before", ...cellsOfTimes(old, count(earlier)) },
-      { "": "  change", ...changesOf(times, old) },
+      { "": "  before", ...cellsOfTimes(old) },
+      { "": "  change", ...cellsOfChange(times, old) },
     ];
   });
-}
-
-/** Returns the change of each percentile that both runs have, in percent. */
-export function changesOf(now: Percentiles, before: Percentiles): Record<string, string> {
-  const names = Object.entries(PERCENTILES) as [keyof Percentiles, string][];
-  return Object.fromEntries(
-    names.map(([key, name]) => {
-      if (before[key] === 0) return [name, now[key] === 0 ? "0 %" : ""];
-      const percent = Math.round((now[key] / before[key] - 1) * 100);
-      return [name, `${percent > 0 ? "+" : ""}${percent} %`];
-    }),
-  );
 }
 
 /** Returns how the generator itself did. */
