@@ -43,7 +43,7 @@ interface ClientOptions {
   readonly log: Log;
   /** A monotonic clock, for tests. */
   readonly nowMs?: () => number;
-  /** Maximum time in which a connection is made, in seconds, for tests. */
+  /** Maximum time in which a connection is made, in seconds. Default: 5. */
   readonly connectTimeoutS?: number;
   /** Maximum time until a connection is not in use, for tests. */
   readonly turnTimeoutMs?: number;

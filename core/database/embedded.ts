@@ -69,6 +69,8 @@ function makePrivate(folder: string): void {
 /** Recovery after a crash takes seconds, and a minute on a busy machine. */
 const READY_TIMEOUT_MS = 180_000;
 const STOP_TIMEOUT_MS = 20_000;
+/** It is on this machine: one that takes long to reply is slow, not lost. */
+const CONNECT_TIMEOUT_S = 30;
 const RESTART_MS_MIN = 50;
 const RESTART_MS_MAX = 5_000;
 const READY = "database system is ready to accept connections";
@@ -136,7 +138,13 @@ export class EmbeddedDatabase implements DatabaseServer {
     const server = { socketPath: this.socketPath };
     const { log, statementTimeoutMs = 0 } = options;
     const open = (connectionsMax: number) =>
-      connect({ server, connectionsMax, statementTimeoutMs, log });
+      connect({
+        server,
+        connectionsMax,
+        statementTimeoutMs,
+        log,
+        connectTimeoutS: CONNECT_TIMEOUT_S,
+      });
     this.sql = open(CONNECTIONS.pages);
     this.commits = open(CONNECTIONS.commits);
     this.loads = open(CONNECTIONS.loads);

@@ -188,9 +188,7 @@ export class ClientWriter implements KeptReply {
     if (this.pieceBytes > CORKED_BYTES_MAX) this.writeSlices();
     else {
       this.res.cork(this.writeAllBound);
-      // Mostly one piece, and setting the length is a call of the runtime.
-      if (this.pieces.length === 1) this.pieces.pop();
-      else this.pieces.length = 0;
+      this.pieces.length = 0;
       this.pieceBytes = 0;
     }
   }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
@@ -49,6 +49,18 @@ t.test("the package, installed as a dependency", async (t) => {
     }
     t.strictSame(readdirSync(join(root, "dist")).sort(), ["core", "plugins"]);
     t.strictSame(filesBelow(root, /(?<!\.d)\.ts$|\.map$|\.test\./), []);
+  });
+
+  t.test("has the pages that its pages link to, but those of the repository's tests", async (t) => {
+    const pages = filesBelow(root, /\.md$/);
+    const missing = pages.flatMap((page) =>
+      Array.from(readFileSync(join(root, page), "utf8").matchAll(/\]\(([^)#:]+\.md)[)#]/g))
+        .map(([, to = ""]) => join(dirname(page), to))
+        .filter((to) => !/^(?:test|bench)\//.test(to) && !existsSync(join(root, to)))
+        .map((to) => `${page}: ${to}`),
+    );
+    t.ok(pages.length > 20);
+    t.strictSame(missing, []);
   });
 
   t.test("runs by its own commands, and names them", async (t) => {
