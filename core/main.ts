@@ -79,7 +79,7 @@ async function main(): Promise<void> {
   const { Gateway } = await import("./boot/gateway.ts");
   announceFailpoint(log);
   const workers = isWorker() ? new SupervisedWorkers() : undefined;
-  const load = () => loadConfig(file, process.env);
+  const load = () => loadConfig(file, process.env, { isServing: true });
   const gateway = await Gateway.start(config, log, undefined, workers, load);
 
   let stopping = false;

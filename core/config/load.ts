@@ -32,6 +32,12 @@ type LoadedConfig =
   | { readonly ok: true; readonly config: GatewayConfig }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+interface LoadOptions {
+  readonly importPlugin?: ImportPlugin;
+  /** Leaves this thread to the calls that it serves. */
+  readonly isServing?: boolean;
+}
+
 /**
  * Reads and checks the config file, its catalogue and its plugins. Reports all errors at once; never throws, and
  * never prints a variable's value.
@@ -39,10 +45,10 @@ type LoadedConfig =
 export async function loadConfig(
   file: string,
   environment: Environment,
-  { importPlugin }: { importPlugin?: ImportPlugin } = {},
+  { importPlugin, isServing = false }: LoadOptions = {},
 ): Promise<LoadedConfig> {
   const problems = new Problems();
-  const source = await readSource(file, environment, problems);
+  const source = await readSource(file, environment, problems, isServing);
   if (!source) return { ok: false, problems: problems.list() };
 
   const written = objectOf(source.value) ?? {};
@@ -51,7 +57,7 @@ export async function loadConfig(
   const kinds = withKindsOf(placed, source);
   const settings = validate(gatewayFile(upstreamsSchema(kinds)), source.value, source, []);
   reviewConfig(source, placed, placed.length === entries.length);
-  const catalogue = await loadCatalogue(written, kinds, source);
+  const catalogue = await loadCatalogue(written, kinds, source, isServing);
 
   if (!settings || !catalogue) return { ok: false, problems: problems.list() };
   const plugins = placed.map(({ loaded }) => loaded);
@@ -68,13 +74,17 @@ async function loadCatalogue(
   written: JsonObject,
   kinds: UpstreamKinds,
   source: Source,
+  isServing: boolean,
 ): Promise<Catalogue | undefined> {
   const path = attempt(catalogueKey, written["catalogue"]);
   if (path === undefined) return undefined;
   const given = Object.entries(objectOf(written["upstreams"]) ?? {});
   const upstreams = new Map(given.map(([name, one]) => [name, protocolsWritten(one, kinds)]));
   const { environment, problems } = source;
-  const read = await readCatalogue({ path: source.beside(path), environment, upstreams });
+  const read = await readCatalogue(
+    { path: source.beside(path), environment, upstreams },
+    isServing,
+  );
   problems.addAll(read.problems);
   return read.checked && catalogueOf(read.checked);
 }

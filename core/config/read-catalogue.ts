@@ -1,12 +1,11 @@
-import { once } from "node:events";
 import { stat } from "node:fs/promises";
-import { Worker } from "node:worker_threads";
 import {
   type CheckedCatalogue,
   checkCatalogue,
   type UpstreamProtocols,
 } from "./catalogue-review.ts";
 import type { Environment } from "./environment.ts";
+import { inOwnThread } from "./own-thread.ts";
 import { type Problem, Problems } from "./problem.ts";
 import { readSource } from "./read-source.ts";
 
@@ -25,18 +24,17 @@ interface ReadCatalogue {
   readonly problems: readonly Problem[];
 }
 
-/** Reads and checks a catalogue file. A large one has a thread of its own: at a reload this one serves calls. */
-export async function readCatalogue(file: CatalogueFile): Promise<ReadCatalogue> {
+/** Reads and checks a catalogue file: on a thread of its own if it is large, or if this one serves calls. */
+export async function readCatalogue(
+  file: CatalogueFile,
+  isServing = false,
+): Promise<ReadCatalogue> {
   const size = await stat(file.path).then(
     (found) => found.size,
     () => 0,
   );
-  if (size < OWN_THREAD_BYTES_MIN) return readCatalogueFile(file);
-  const workerData = { ...file, environment: { ...file.environment } };
-  const worker = new Worker(new URL("./catalogue-worker.js", import.meta.url), { workerData });
-  // Rejects with the error of a worker that fails.
-  const [result] = await once(worker, "message");
-  return result;
+  if (size < OWN_THREAD_BYTES_MIN && !isServing) return readCatalogueFile(file);
+  return inOwnThread("catalogue", { ...file, environment: { ...file.environment } });
 }
 
 /** Reads and checks a catalogue file on this thread. */

@@ -4,7 +4,7 @@ import { type Environment, expand } from "./environment.ts";
 import type { Path, Problems } from "./problem.ts";
 
 /** Limits for aliases, which can expand a small file into a huge value. Real files stay far below them. */
-const DEPTH_MAX = 32;
+export const DEPTH_MAX = 32;
 const NODES_MAX = 200_000;
 
 /** A number as Vietnamese write thousands. */
@@ -21,25 +21,32 @@ export type Node =
       readonly isPlain?: boolean;
     };
 
-/** A field or an item: how it is opened, and where it begins in the text, at its key if it has one. */
-interface Part {
+/** A field or an item, and where it begins in the text, at its key if it has one. `node`: undefined for an alias of nothing. */
+export interface Part {
   readonly step: string | number;
   readonly offset: number | undefined;
-  open(): Node | undefined;
+  readonly node: Node | undefined;
 }
 
-/** A parsed file. `open` returns undefined for an alias of nothing. */
+/**
+ * A parsed file, as plain data: it may come from another thread. An alias shares the node of its anchor. What lies below
+ * `DEPTH_MAX` is null: `Source` refuses such a file.
+ */
 export interface Parsed {
-  open(): Node | undefined;
-  lineAt(offset: number | undefined): number | undefined;
+  readonly root: Node | undefined;
+  /** The offset of each line. */
+  readonly lineStarts: readonly number[];
 }
+
+export const NOTHING: Node = { kind: "scalar", value: null };
 
 /** Returns a value of `JSON.parse` as a node. */
-export function jsonNode(value: unknown): Node {
+export function jsonNode(value: unknown, depth = 0): Node {
+  if (depth > DEPTH_MAX) return NOTHING;
   if (!isObject(value) && !Array.isArray(value)) return { kind: "scalar", value };
   const isList = Array.isArray(value);
   const parts = Object.entries(value).map(([name, item]) => {
-    return { step: isList ? Number(name) : name, offset: undefined, open: () => jsonNode(item) };
+    return { step: isList ? Number(name) : name, offset: 0, node: jsonNode(item, depth + 1) };
   });
   return { kind: isList ? "list" : "mapping", parts };
 }
@@ -56,7 +63,7 @@ export class Source {
     readonly problems: Problems,
     private readonly parsed: Parsed,
   ) {
-    this.value = this.read(parsed.open(), []);
+    this.value = this.read(parsed.root, []);
   }
 
   report(path: Path, message: string): void {
@@ -65,8 +72,8 @@ export class Source {
 
   /** Returns a scalar as written in the file, before variables are replaced: safe to quote in a message. */
   writtenAt(path: Path): string {
-    let node = this.parsed.open();
-    for (const step of path) node = partOf(node, step)?.open();
+    let node = this.parsed.root;
+    for (const step of path) node = partOf(node, step)?.node;
     return node?.kind === "scalar" ? String(node.value).slice(0, 100) : "";
   }
 
@@ -76,14 +83,16 @@ export class Source {
 
   /** Returns the line of the value, or else of the nearest one around it. */
   private lineOf(path: Path): number | undefined {
-    let node = this.parsed.open();
+    let node = this.parsed.root;
     let offset: number | undefined;
     for (const step of path) {
       const part = partOf(node, step);
       offset = part?.offset ?? offset;
-      node = part?.open();
+      node = part?.node;
     }
-    return this.parsed.lineAt(offset);
+    if (offset === undefined) return undefined;
+    const at = offset;
+    return this.parsed.lineStarts.findLastIndex((start) => start <= at) + 1;
   }
 
   private read(node: Node | undefined, path: Path): unknown {
@@ -99,13 +108,13 @@ export class Source {
     }
     if (node.kind === "scalar") return this.scalar(node, path);
     if (node.kind === "list") {
-      return node.parts.map(({ step, open }) => this.read(open(), [...path, step]));
+      return node.parts.map((part) => this.read(part.node, [...path, part.step]));
     }
     // `fromEntries` makes an own property of any key, `__proto__` included.
     return Object.fromEntries(
-      node.parts.map(({ step, open }) => {
-        const name = oneByte(String(step));
-        return [name, this.read(open(), [...path, name])];
+      node.parts.map((part) => {
+        const name = oneByte(String(part.step));
+        return [name, this.read(part.node, [...path, name])];
       }),
     );
   }

@@ -13,11 +13,23 @@ import {
   visit,
   type Node as YamlNode,
 } from "yaml";
-import type { Problems } from "./problem.ts";
-import type { Node, Parsed } from "./source.ts";
+import { type Problem, Problems } from "./problem.ts";
+import { DEPTH_MAX, NOTHING, type Node, type Parsed, type Part } from "./source.ts";
 
-/** Returns undefined, with the reasons in `problems`, if the text cannot be parsed. */
-export function parseYaml(file: string, text: string, problems: Problems): Parsed | undefined {
+/** A parsed text, undefined if it cannot be parsed, and its problems. */
+export interface ReadYaml {
+  readonly parsed: Parsed | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** Parses the text of a file. */
+export function readYaml(file: string, text: string): ReadYaml {
+  const problems = new Problems();
+  const parsed = parse(file, text, problems);
+  return { parsed, problems: problems.list() };
+}
+
+function parse(file: string, text: string, problems: Problems): Parsed | undefined {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineAt = (offset: number) => lines.linePos(offset).line;
@@ -27,36 +39,45 @@ export function parseYaml(file: string, text: string, problems: Problems): Parse
     problems.add(file, lineAt(pos[0]), [], `expected ${wording(code)}${repeated}`);
   }
   if (faults.some(({ code }) => code !== "DUPLICATE_KEY")) return undefined;
-  const anchored = anchoredIn(document);
-  return {
-    lineAt: (offset) => (offset === undefined ? undefined : lineAt(offset)),
-    open: () => nodeOf(document.contents, anchored),
-  };
+  const nodes = new Nodes(anchoredIn(document));
+  return { root: nodes.of(document.contents, 0), lineStarts: lines.lineStarts };
 }
 
 type Anchored = ReadonlyMap<Alias, YamlNode>;
 
-function nodeOf(node: unknown, anchored: Anchored): Node | undefined {
-  if (isAlias(node)) {
-    const target = anchored.get(node);
-    return target && nodeOf(target, anchored);
+/** Converts the library's nodes into plain ones, each collection once: an alias may be inside of its own anchor. */
+class Nodes {
+  private readonly made = new Map<unknown, Node>();
+
+  constructor(private readonly anchored: Anchored) {}
+
+  of(node: unknown, depth: number): Node | undefined {
+    if (isAlias(node)) {
+      const target = this.anchored.get(node);
+      return target && this.of(target, depth);
+    }
+    if (depth > DEPTH_MAX) return NOTHING;
+    if (isScalar(node)) {
+      const { value, source = "", type } = node;
+      return { kind: "scalar", value, source, isPlain: type === Scalar.PLAIN };
+    }
+    if (!isMap(node) && !isSeq(node)) return NOTHING;
+    const before = this.made.get(node);
+    if (before) return before;
+    const parts: Part[] = [];
+    this.made.set(node, { kind: isMap(node) ? "mapping" : "list", parts });
+    const add = (step: string | number, value: unknown, place: unknown) => {
+      const offset = isNode(place) ? place.range?.[0] : undefined;
+      parts.push({ step, offset, node: this.of(value, depth + 1) });
+    };
+    if (isSeq(node)) for (const [at, item] of node.items.entries()) add(at, item, item);
+    else {
+      for (const { key, value } of node.items) {
+        add(isScalar(key) ? String(key.value) : "?", value, key);
+      }
+    }
+    return this.made.get(node);
   }
-  const part = (step: string | number, value: unknown, place: unknown) => {
-    const offset = isNode(place) ? place.range?.[0] : undefined;
-    return { step, offset, open: () => nodeOf(value, anchored) };
-  };
-  if (isMap(node)) {
-    const parts = node.items.map(({ key, value }) =>
-      part(isScalar(key) ? String(key.value) : "?", value, key),
-    );
-    return { kind: "mapping", parts };
-  }
-  if (isSeq(node)) {
-    return { kind: "list", parts: node.items.map((item, at) => part(at, item, item)) };
-  }
-  if (!isScalar(node)) return { kind: "scalar", value: null };
-  const { value, source = "", type } = node;
-  return { kind: "scalar", value, source, isPlain: type === Scalar.PLAIN };
 }
 
 /**

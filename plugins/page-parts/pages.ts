@@ -14,17 +14,34 @@ export interface PageFiles {
   /** URL path of their folder, which names their content: `/dashboard/assets/HASH`. */
   readonly folder: string;
   readonly files: readonly BrowserFile[];
+  /** The same, by URL path. */
+  readonly assets: ReadonlyMap<string, Asset>;
   readonly style: string;
 }
 
-/** Reads the files of a plugin's pages, which lie below `base`. `styles`: a style sheet that only they have. */
+const known = new Map<string, PageFiles>();
+
+/**
+ * Reads the files of a plugin's pages, which lie below `base`, once: at a reload calls are served beside it. `styles`: a
+ * style sheet that only they have.
+ */
 export function pageFiles(plugin: string, base: string, styles?: string): PageFiles {
+  const before = known.get(base);
+  if (before) return before;
   const files = browserFiles(plugin);
   const folder = `${base}/assets/${hashOfFiles(files)}`;
   // In the document, as a request of its own would delay the first sight of a page.
   const own = styles === undefined ? "" : styleSheet(plugin, styles);
   const style = styleSheet("page-parts", "style.css").replaceAll('url("', `url("${folder}/`) + own;
-  return { folder, files, style };
+  const assets = new Map(
+    files.map(({ name, type, content }) => [
+      `${folder}/${name}`,
+      textAsset(type, content, CACHE_IMMUTABLE),
+    ]),
+  );
+  const read = { folder, files, assets, style };
+  known.set(base, read);
+  return read;
 }
 
 interface Pages extends Pick<DocumentParts, "serviceName" | "texts" | "home"> {
@@ -42,14 +59,10 @@ interface Pages extends Pick<DocumentParts, "serviceName" | "texts" | "home"> {
  * visitor; what only some may see comes through the API.
  */
 export function pagesHandler(
-  { folder, files, style }: PageFiles,
+  { folder, files, assets, style }: PageFiles,
   pages: Pages,
 ): (request: PlainRequest) => PlainResponse {
   const { base, routes } = pages;
-  const assets = new Map<string, Asset>();
-  for (const { name, type, content } of files) {
-    assets.set(`${folder}/${name}`, textAsset(type, content, CACHE_IMMUTABLE));
-  }
   const headers = pageHeaders(style);
   const made = new Map<string, Asset>();
 

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import t from "tap";
 import { catalogueOf } from "../../../core/config/catalogue-review.ts";
+import { loadConfig } from "../../../core/config/load.ts";
 import { readCatalogue, readCatalogueFile } from "../../../core/config/read-catalogue.ts";
-import { accepted, folderOf, GATEWAY, refused, swap } from "./files.ts";
+import { accepted, CATALOGUE, type Files, folderOf, GATEWAY, refused, swap } from "./files.ts";
 
 const MODELS = 600;
 /** More timers than run beside the reading of a file, and far fewer than run while 600 models are checked. */
@@ -67,5 +68,48 @@ t.test("a large catalogue", async (t) => {
     t.match(problems[0], /^gateway\.yaml:4 limits\.body_mb: /);
     t.match(problems[1], /^catalogue\.yaml:33 models\[3\]\.routes\[0\]\.weight: /);
     t.match(problems[2], /^catalogue\.yaml:42 models\[5\]\.id: .*MISSING/);
+  });
+});
+
+t.test("a config that is read beside calls", async (t) => {
+  /** Counts the threads that begin. */
+  async function threadsOf(work: () => Promise<unknown>): Promise<number> {
+    let threads = 0;
+    const count = () => {
+      threads += 1;
+    };
+    process.on("worker", count);
+    await work();
+    process.off("worker", count);
+    return threads;
+  }
+
+  t.test("leaves its thread to them, and is the same", async (t) => {
+    const folder = await folderOf(t, {});
+    const file = join(folder, "gateway.yaml");
+    const load = (isServing: boolean) => loadConfig(file, {}, { isServing });
+    const [here, beside] = [await load(false), await load(true)];
+    assert.ok(here.ok && beside.ok);
+    t.strictSame(beside.config.catalogue, here.config.catalogue);
+    t.equal(beside.config.version, here.config.version);
+    t.equal(await threadsOf(() => load(false)), 0);
+    t.equal(await threadsOf(() => load(true)), 2, "one for each file");
+  });
+
+  t.test("is refused with the same lines", async (t) => {
+    const files: readonly Files[] = [
+      { "gateway.yaml": swap(GATEWAY, "body_mb: 20", "body_mb: many") },
+      { "gateway.yaml": `${GATEWAY}limits: {}\n` },
+      { "gateway.yaml": `a: [\n${GATEWAY}` },
+      { "gateway.yaml": `${GATEWAY}more: *nothing\n` },
+      { "gateway.yaml": `${GATEWAY}more: &more [*more]\n` },
+      { "gateway.yaml": `${GATEWAY}more: ${"[".repeat(60)}${"]".repeat(60)}\n` },
+      { "catalogue.yaml": CATALOGUE.replace("context_window: 200000", "context_window: wide") },
+    ];
+    for (const given of files) {
+      const here = await refused(t, given);
+      t.strictSame(await refused(t, given, {}, { isServing: true }), here);
+      t.ok(here.length > 0, here.join("\n"));
+    }
   });
 });
