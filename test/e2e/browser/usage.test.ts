@@ -148,6 +148,8 @@ t.test("the usage page in a browser", async (t) => {
     const { page, complaints } = await open();
     await page.getByLabel("Mô hình", { exact: true }).selectOption("gemini-3.5-flash");
     await page.waitForURL(/model=gemini/);
+    const other = page.locator(".calls tbody tr", { hasNotText: "gemini-3.5-flash" });
+    await other.first().waitFor({ state: "detached" });
     const call = page.locator(".calls tbody tr", { hasText: "gemini-3.5-flash" }).first();
     const parts = / đ · 10\.000 đ \/ 1 triệu token · đọc từ bộ nhớ đệm × 0,1 · đầu ra × 4/;
     t.match(await call.locator("[title*='triệu token']").getAttribute("title"), parts);
