@@ -1,6 +1,4 @@
 import {
-  type Alias,
-  type Document,
   type ErrorCode,
   isAlias,
   isMap,
@@ -10,7 +8,6 @@ import {
   LineCounter,
   parseDocument,
   Scalar,
-  visit,
   type Node as YamlNode,
 } from "yaml";
 import { type Problem, Problems } from "./problem.ts";
@@ -39,63 +36,42 @@ function parse(file: string, text: string, problems: Problems): Parsed | undefin
     problems.add(file, lineAt(pos[0]), [], `expected ${wording(code)}${repeated}`);
   }
   if (faults.some(({ code }) => code !== "DUPLICATE_KEY")) return undefined;
-  const nodes = new Nodes(anchoredIn(document));
-  return { root: nodes.of(document.contents, 0), lineStarts: lines.lineStarts };
+  return { root: new Nodes().of(document.contents, 0), lineStarts: lines.lineStarts };
 }
 
-type Anchored = ReadonlyMap<Alias, YamlNode>;
-
-/** Converts the library's nodes into plain ones, each collection once: an alias may be inside of its own anchor. */
+/**
+ * Converts the library's nodes into plain ones, in the order of the text: an alias is the last node before it with its
+ * anchor, and may be inside of it. The library's `resolve` walks the whole document for each alias.
+ */
 class Nodes {
-  private readonly made = new Map<unknown, Node>();
-
-  constructor(private readonly anchored: Anchored) {}
+  private readonly anchored = new Map<string, Node>();
 
   of(node: unknown, depth: number): Node | undefined {
-    if (isAlias(node)) {
-      const target = this.anchored.get(node);
-      return target && this.of(target, depth);
-    }
-    if (depth > DEPTH_MAX) return NOTHING;
-    if (isScalar(node)) {
-      const { value, source = "", type } = node;
-      return { kind: "scalar", value, source, isPlain: type === Scalar.PLAIN };
-    }
-    if (!isMap(node) && !isSeq(node)) return NOTHING;
-    const before = this.made.get(node);
-    if (before) return before;
+    if (isAlias(node)) return this.anchored.get(node.source);
+    if (!isNode(node) || depth > DEPTH_MAX) return NOTHING;
     const parts: Part[] = [];
-    this.made.set(node, { kind: isMap(node) ? "mapping" : "list", parts });
+    const made = plain(node, parts);
+    if (node.anchor !== undefined) this.anchored.set(node.anchor, made);
     const add = (step: string | number, value: unknown, place: unknown) => {
       const offset = isNode(place) ? place.range?.[0] : undefined;
       parts.push({ step, offset, node: this.of(value, depth + 1) });
     };
     if (isSeq(node)) for (const [at, item] of node.items.entries()) add(at, item, item);
-    else {
+    if (isMap(node)) {
       for (const { key, value } of node.items) {
+        // A key may have an anchor, too.
+        this.of(key, depth + 1);
         add(isScalar(key) ? String(key.value) : "?", value, key);
       }
     }
-    return this.made.get(node);
+    return made;
   }
 }
 
-/**
- * Returns the node of each alias: the last one before it with its anchor. The library's `resolve` walks the whole
- * document for each alias, which took a fifth of a gateway's start.
- */
-function anchoredIn(document: Document.Parsed): Anchored {
-  const latest = new Map<string, YamlNode>();
-  const anchored = new Map<Alias, YamlNode>();
-  visit(document, {
-    Node(_key, node) {
-      if (isAlias(node)) {
-        const target = latest.get(node.source);
-        if (target) anchored.set(node, target);
-      } else if (node.anchor !== undefined) latest.set(node.anchor, node);
-    },
-  });
-  return anchored;
+function plain(node: YamlNode, parts: readonly Part[]): Node {
+  if (!isScalar(node)) return { kind: isMap(node) ? "mapping" : "list", parts };
+  const { value, source = "", type } = node;
+  return { kind: "scalar", value, source, isPlain: type === Scalar.PLAIN };
 }
 
 /** Returns the name of a repeated key if it is a plain word: another text may be a provider key. */
