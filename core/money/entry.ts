@@ -123,8 +123,7 @@ export function entryOf(
   const text =
     encoded === undefined
       ? encodeEntry(posting, chargedMicroVnd, writtenOffMicroVnd)
-      : encoded.slice(0, encoded.lastIndexOf(CHARGE)) +
-        chargeText(chargedMicroVnd, writtenOffMicroVnd);
+      : withCharge(encoded, chargeText(chargedMicroVnd, writtenOffMicroVnd));
   return { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
 }
 
@@ -147,6 +146,13 @@ export function decodeEntry(entryId: string, text: string): StoredEntry {
 function postedOf(row: Readonly<Record<string, unknown>>): PostedUsage {
   const values = postedFields.map(({ name, column }) => [name, row[column]]);
   return Object.fromEntries(values) as PostedUsage;
+}
+
+/** Returns most lines as they are: a post's line is written with its cost as the charge. */
+function withCharge(encoded: string, charge: string): string {
+  return encoded.endsWith(charge)
+    ? encoded
+    : encoded.slice(0, encoded.lastIndexOf(CHARGE)) + charge;
 }
 
 function chargeText(chargedMicroVnd: MicroVnd, writtenOffMicroVnd: MicroVnd): string {

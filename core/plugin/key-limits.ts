@@ -91,6 +91,15 @@ export const keyLimits = {
     );
   },
 
+  /** Refuses a change of nothing, and what `refusal` refuses. */
+  changeRefusal(
+    change: KeyLimitsChange,
+    services: Pick<Services, "catalogue" | "clock">,
+  ): Refusal | undefined {
+    if (Object.keys(change).length > 0) return this.refusal(change, services);
+    return refuse.badRequest("Nothing to change: send at least one limit.");
+  },
+
   /** Returns the limits of a key as every API shows them, with what was spent of its budgets: none once it is revoked. */
   async shown(services: Parts, { id, accountId, status, limits }: AccountKey) {
     if (status === "revoked") return { limits, budgets: [] };

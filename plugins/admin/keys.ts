@@ -99,10 +99,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
         const wanted = readBody(keyChange, body);
         if (isRefusal(wanted)) return wanted;
         const { reason: _, ...change } = wanted;
-        if (Object.keys(change).length === 0) {
-          return refuse.badRequest("Nothing to change: send at least one limit.");
-        }
-        const refusal = keyLimits.refusal(change, services);
+        const refusal = keyLimits.changeRefusal(change, services);
         if (refusal) return refusal;
         const key = await accounts.setKeyLimits(params["key"] ?? "", change);
         return key ? done(await keyBody(services, key)) : unknownKey();

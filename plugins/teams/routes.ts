@@ -159,13 +159,13 @@ export function teamRoutes(
         const isOfOwner = change.role !== undefined || member.role === "manager";
         if (isOfOwner && place.role !== "owner") return notAllowed();
         // A member is paused without delay, but a stolen session alone cannot make one spend more.
-        const { limits } = change;
+        const { limits, role } = change;
         const isPause = limits.paused === true && Object.keys(limits).length === 1;
         const refusal =
-          keyLimits.refusal(limits, services) ??
-          (isPause && change.role === undefined
-            ? undefined
-            : await customers.current.unproven(customer));
+          (role
+            ? keyLimits.refusal(limits, services)
+            : keyLimits.changeRefusal(limits, services)) ??
+          (isPause && role === undefined ? undefined : await customers.current.unproven(customer));
         if (refusal) return refusal;
         const changed = await members.change(member, change);
         return changed ? one(changed) : noSuchMember();

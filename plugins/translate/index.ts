@@ -99,7 +99,7 @@ export default function translate(services: Services): Plugin {
           !needsSummary(call.body, model, services));
       return { byResponses: false, to: isNative ? undefined : other };
     }
-    if (protocol !== "messages" && protocol !== "chat") return PASSED;
+    if (PROTOCOLS[protocol] === undefined) return PASSED;
     const body = call.body.outline;
     const isTranslated =
       model.standard !== protocol || isAlone || needsCut(body, protocol, model, services);

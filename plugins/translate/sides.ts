@@ -1,9 +1,7 @@
 import type { JsonObject, Profile, Protocol, Services } from "../../core/plugin/index.ts";
-import type { ChatContext } from "./chat/read/request.ts";
 import type { MessagesFacts } from "./chat/write/request.ts";
 import { messagesErrorToChat, type OverflowSizes, type Reply } from "./errors.ts";
 import type { Translated } from "./notes.ts";
-import type { ResponsesContext } from "./responses/read/request.ts";
 import type { MakerState } from "./state/seal.ts";
 import type { GatewayStops } from "./stops/request.ts";
 import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
@@ -21,8 +19,8 @@ interface MessagesReader extends StreamTranslator {
   fail(reply: Reply<ChatError>): void;
 }
 
-/** Facts about a client's request that the translation of its reply needs: plain data. */
-type ClientFacts = ChatContext | ResponsesContext;
+/** What the translation of a reply needs of the client's request: plain data that only the side that read it knows. */
+type ClientFacts = object;
 
 /** The side of a protocol that its clients see. */
 export interface ClientSide {

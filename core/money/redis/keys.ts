@@ -2,7 +2,7 @@ import { bucketName } from "../../redis/buckets.ts";
 
 /** The keys that operations on money use, in one epoch of a bucket. */
 export interface EpochKeys {
-  /** Count of operations by member: see `money.lua`. */
+  /** Count of scripts by member: see `money.lua`. */
   readonly members: string;
   readonly wallets: string;
   readonly holds: string;

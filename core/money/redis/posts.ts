@@ -59,9 +59,15 @@ function sendable(entry: StoredEntry): Sendable {
 }
 
 /**
- * Posts finished calls: to Redis, or to the spool on the disk until Redis takes them. A post without a reply is unsent in
- * the outbox; `Resender` sends it again each round, after a minute or in another epoch only if the ledger lacks it. A debit
- * without a reply stays in memory, and ends with its epoch.
+ * Posts finished calls: to Redis, or to the spool on the disk until Redis takes them.
+ *
+ * A post without a reply goes to the spool, and is unsent in the outbox: `writing`, then `kept` once it is synced. That is durable,
+ * so its caller has its result, the full cost. `Resender` sends it again in each round of its bucket: in the same epoch and within a
+ * minute Redis knows itself if it has it, else the ledger is asked first. Once Redis has it, it is posted like any other: off the
+ * disk, in `Commits`, which hands it to the committer. A start finds the spool's posts and does the same.
+ *
+ * If the disk does not take it either, it is `left`, and `settle` posts it later (`late-posts.ts`) if its client has it as a stream, or
+ * voids it: then `Resender` takes it back. A debit without a reply stays in memory, and ends with its epoch.
  */
 export class Posts {
   private readonly resender: Resender;
@@ -119,7 +125,7 @@ export class Posts {
     if (bucket.state !== "ready" || !isRemembered(sent, bucket, nowMs)) {
       return this.spoolPost(bucket, posting, sent, unsent !== undefined);
     }
-    const text = encodeEntry(posting, 0, 0);
+    const text = encodeEntry(posting, posting.costMicroVnd, 0);
     const read = (reply: Reply) => this.posted(bucket, posting, text, reply);
     return this.send(bucket, posting, text, read).then(
       (posted) => posted ?? this.spoolPost(bucket, posting, sent, false),

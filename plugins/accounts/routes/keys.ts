@@ -127,7 +127,7 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
         // A key is paused without delay, but a stolen session alone cannot make one do more.
         const isPause = change.paused === true && Object.keys(change).length === 1;
         const refusal =
-          keyLimits.refusal(change, services) ??
+          keyLimits.changeRefusal(change, services) ??
           (isPause ? undefined : await unproven(context, customer));
         if (refusal) return refusal;
         const key = await accounts.setKeyLimits(id, change);

@@ -73,6 +73,7 @@ t.test("an entry keeps every field of the table, and leaves out nulls", async (t
   // With Redis the charge is known only after the post, and added then.
   const later = entryOf("7", full, 60, 10, encodeEntry(full, 0, 0));
   t.equal(later.text, text);
+  t.equal(entryOf("7", full, 60, 10, text).text, text);
   const columns = usageFieldList.map(({ column }) => column);
   t.strictSame(Object.keys(JSON.parse(text)).sort(), ["cost", "v", ...columns].sort());
   const plain = Object.keys(

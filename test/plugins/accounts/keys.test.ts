@@ -201,6 +201,9 @@ t.test("keys", async (t) => {
     t.equal((await session.post(path, { paused: false, models: null })).status, 200);
     t.strictSame(await shown(), [200, {}]);
     t.equal((await session.post(path, { models: ["no-such-model"] })).code, "unknown_model");
+    const nothing = await session.post(path, {});
+    t.equal(nothing.status, 400);
+    t.match(nothing.body, /Nothing to change: send at least one limit/);
     t.equal((await stranger.post(path, { paused: true })).status, 404);
     await session.post(`/keys/${body.id}/revoke`);
     t.equal((await session.post(path, { paused: true })).status, 404);
