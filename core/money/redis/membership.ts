@@ -249,8 +249,8 @@ export class Membership {
     const posts = bucket.epoch === "" ? [] : [...bucket.outbox.posted.values()];
     if (posts.length > 0) {
       if (!view.isOpen && !isRefused && !isLate) return times.joiningRoundMs;
-      // Without them nothing is lost: they are posted again. But wallets would be loaded without them.
-      if (isLate && !(await this.handOver(view, posts))) return 0;
+      // Without them nothing is lost: they are posted again. But wallets would be loaded without them, unless they are already.
+      if (isLate && !view.isOpen && !(await this.handOver(view, posts))) return 0;
       events.mustResend(bucket);
       failpoint("bucket.requeued");
     }

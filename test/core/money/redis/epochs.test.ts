@@ -136,6 +136,27 @@ t.test(
     }),
 );
 
+t.test(
+  "a gateway that saw an epoch begin, and was cut off until the others had opened it, posts its calls again",
+  async (t) =>
+    inPair(async ({ world, server, x, y, client }) => {
+      world.pause(x.store);
+      t.equal(await world.call(x.store, "A"), "posted");
+      const { looks } = client;
+      await server.call("FLUSHALL");
+      await until("it has seen the next epoch", async () => {
+        const keys = (await server.call("KEYS", `${x.prefix}:*:joining`)) as string[];
+        return keys.length > 0 && client.looks > looks + 3 * BUCKETS;
+      });
+      const { primary } = client;
+      client.primary = undefined;
+      await until("the other one goes on without it", isServed(world, y));
+      client.primary = primary;
+      world.resume(x.store);
+      await until("calls go on", isServed(world, x));
+    }),
+);
+
 t.test("an epoch that began without its server's script is not believed", async (t) =>
   inPair(async ({ world, server, x }) => {
     await until("calls go on", isServed(world, x));
