@@ -47,7 +47,11 @@ export async function admin(
 
 let customers = 0;
 
-const CUSTOMER_ATTEMPTS = 5;
+const ATTEMPTS = 5;
+
+function newReference(): string {
+  return `test-${process.pid}-${++customers}`;
+}
 
 class Unavailable extends Error {}
 
@@ -58,32 +62,37 @@ interface NewCustomer {
 }
 
 /**
- * Creates an account with a key, and credits `creditVnd` if given. Begins again with another address if the gateway says
- * 503, which asks for that: a busy machine may be too slow for its stores.
+ * Creates an account with a key, and credits `creditVnd` if given. Begins again if the gateway says 503, which asks for that,
+ * since a busy machine may be too slow for its stores: with another address, but with the same reference of the credit.
  */
 export async function createCustomer(
   gateway: AdminTarget,
-  options: NewCustomer = {},
+  { creditVnd, email }: NewCustomer = {},
 ): Promise<Customer> {
+  const attempts = email === undefined ? ATTEMPTS : 1;
+  const customer = await patiently(attempts, () => newCustomer(gateway, email));
+  const reference = newReference();
+  const { accountId } = customer;
+  if (creditVnd !== undefined)
+    await patiently(ATTEMPTS, () => credit(gateway, accountId, creditVnd, reference));
+  return customer;
+}
+
+async function patiently<T>(attempts: number, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await newCustomer(gateway, options);
+      return await work();
     } catch (error) {
-      const isFinal = options.email !== undefined || attempt === CUSTOMER_ATTEMPTS;
-      if (isFinal || !(error instanceof Unavailable)) throw error;
+      if (attempt === attempts || !(error instanceof Unavailable)) throw error;
     }
   }
 }
 
-async function newCustomer(
-  gateway: AdminTarget,
-  { creditVnd, email }: NewCustomer,
-): Promise<Customer> {
+async function newCustomer(gateway: AdminTarget, email: string | undefined): Promise<Customer> {
   const address = email ?? `customer-${process.pid}-${++customers}@tollgate.test`;
   const account = await created(gateway, "/accounts", { email: address });
   const accountId = String(account["id"]);
   const key = await created(gateway, `/accounts/${accountId}/keys`, { name: "test" });
-  if (creditVnd !== undefined) await credit(gateway, accountId, creditVnd);
   return { accountId, email: address, keyId: String(key["id"]), key: String(key["key"]) };
 }
 
@@ -92,7 +101,7 @@ export async function credit(
   gateway: AdminTarget,
   accountId: string,
   amountVnd: string | number,
-  reference = `test-${process.pid}-${++customers}`,
+  reference = newReference(),
 ): Promise<string> {
   const movement = { amount_vnd: amountVnd, reference };
   const answer = await created(gateway, `/accounts/${accountId}/credits`, movement);
