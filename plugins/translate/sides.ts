@@ -19,7 +19,7 @@ interface MessagesReader extends StreamTranslator {
   fail(reply: Reply<ChatError>): void;
 }
 
-/** What the translation of a reply needs of the client's request: plain data that only the side that read it knows. */
+/** Facts about a client's request for the translation of its reply: plain data that only the side that read it knows. */
 type ClientFacts = object;
 
 /** The side of a protocol that its clients see. */
