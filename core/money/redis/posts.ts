@@ -62,12 +62,13 @@ function sendable(entry: StoredEntry): Sendable {
  * Posts finished calls: to Redis, or to the spool on the disk until Redis takes them.
  *
  * A post without a reply goes to the spool, and is unsent in the outbox: `writing`, then `kept` once it is synced. That is durable,
- * so its caller has its result, the full cost. `Resender` sends it again in each round of its bucket: in the same epoch and within a
- * minute Redis knows itself if it has it, else the ledger is asked first. Once Redis has it, it is posted like any other: off the
- * disk, in `Commits`, which hands it to the committer. A start finds the spool's posts and does the same.
+ * so its caller has its result, the full cost. `Resender` sends it again in each round of its bucket, once the epoch is open: within a
+ * minute of the same epoch Redis knows itself if it has it, else the ledger is asked first, and one that it has is dropped. Once
+ * Redis has it, it is posted like any other: off the disk, in `Commits`, which hands it to the committer. A start finds the spool's
+ * posts and does the same.
  *
- * If the disk does not take it either, it is `left`, and `settle` posts it later (`late-posts.ts`) if its client has it as a stream, or
- * voids it: then `Resender` takes it back. A debit without a reply stays in memory, and ends with its epoch.
+ * If the disk does not take it either, it is `left`. Then `settle` posts it later if its client has the reply (`late-posts.ts`: each
+ * second, from memory only), or voids it: `Resender` takes it back while its entry is in this gateway's own outbox.
  */
 export class Posts {
   private readonly resender: Resender;
@@ -144,8 +145,8 @@ export class Posts {
   }
 
   /**
-   * See `HoldStore.debit`. After a post without a reply, Redis is asked in the background whether it has it, until it replies or
-   * has a new epoch: the entry is then committed.
+   * See `HoldStore.debit`. A post without a reply stays in memory, and Redis is asked in the background if it has it. If so, it is
+   * committed; if not, it takes nothing any more. In a new epoch nothing is asked: the owner of the outbox of before commits it.
    */
   async debit(entry: DebitEntry): Promise<DebitResult> {
     const { callId, accountId } = entry.call;

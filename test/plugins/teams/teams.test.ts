@@ -195,6 +195,7 @@ t.test("a team", async (t) => {
     const member = `${pathOf(owner)}/members/${id}`;
     at.world.pass(16 * 60_000);
     t.equal((await owner.post(member, { limits: { day_vnd: 5 } })).code, "password_required");
+    t.equal((await owner.post(member, { limits: {} })).status, 400);
     const invitation = { email: "z@tollgate.test" };
     t.equal((await owner.post(`${pathOf(owner)}/members`, invitation)).code, "password_required");
     t.equal((await person.post(`${pathOf(owner)}/keys`, { name: "k" })).code, "password_required");
