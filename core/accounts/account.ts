@@ -92,11 +92,16 @@ export interface KeyRecord
   readonly creditVersion: number;
 }
 
-/**
- * Returns the limits of a member of a team, which hold for all keys that he uses; undefined if he is in none any more, and
- * then his keys serve no calls.
- */
-export type MemberLimits = (memberId: string) => Promise<KeyLimitsJson | undefined>;
+/** Knows the members of teams. */
+export interface TeamMembers {
+  /**
+   * Returns the limits of a member, which hold for all keys that he uses; undefined if he is in no team any more, and then his
+   * keys serve no calls.
+   */
+  limitsOf(memberId: string): Promise<KeyLimitsJson | undefined>;
+  /** Returns the keys that the person of an account has as a member of others' teams. */
+  keysOf(accountId: string): Promise<readonly AccountKey[]>;
+}
 
 /** A key, with the limits of its member and the discounts that plugins grant to its account, of the same reading. */
 export interface CallerKey extends KeyRecord {

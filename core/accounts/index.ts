@@ -5,7 +5,7 @@ import { keyRowsOf } from "./key-rows.ts";
 import { CachedKeys, type CachedKeysOptions } from "./keys.ts";
 import { AuditTrail } from "./operator-actions.ts";
 
-export type { AccountKey, CallerKey, KeySealer, MemberLimits } from "./account.ts";
+export type { AccountKey, CallerKey, KeySealer, TeamMembers } from "./account.ts";
 export type { Accounts } from "./accounts.ts";
 export type { KeyLimitsChange, KeyLimitsJson, Limited } from "./key-limits.ts";
 export type { Keys } from "./keys.ts";

@@ -14,8 +14,8 @@ import {
   KEY_SHOWN_CHARACTERS,
   type KeyRecord,
   type KeySealer,
-  type MemberLimits,
   type NewKeyResult,
+  type TeamMembers,
 } from "./account.ts";
 import type { KnownKeys } from "./accounts.ts";
 import { KeyLimits, type KeyLimitsChange } from "./key-limits.ts";
@@ -32,7 +32,7 @@ const READ_TIMEOUT_MS = 5_000;
 export interface KeySlots {
   readonly keySealer: { readonly current: KeySealer | undefined };
   readonly discounts: { readonly all: readonly DiscountSource[] };
-  readonly memberLimits: { readonly current: MemberLimits | undefined };
+  readonly teamMembers: { readonly current: TeamMembers | undefined };
 }
 
 interface Renewal {
@@ -203,7 +203,7 @@ export class CachedKeys implements KnownKeys {
 
   /** Returns the limits of a key and its member. Without the plugin that knows him the key is paused, not unlimited. */
   private async withMember({ id, limits }: KeyRecord, memberId: string): Promise<KeyLimits> {
-    const ofMember = await this.options.slots.memberLimits.current?.(memberId);
+    const ofMember = await this.options.slots.teamMembers.current?.limitsOf(memberId);
     const all = limits ?? new KeyLimits({ kind: "key", id }, {});
     all.ofMember = new KeyLimits({ kind: "member", id: memberId }, ofMember ?? { paused: true });
     return all;

@@ -70,9 +70,12 @@ export class Money {
     const { holdStore, balancesLock, ledger } = this.stores;
     this.clocks.stop();
     await this.storeSettings.stop();
-    await stopMoney({ wallets, committer, holdStore, log });
-    await balancesLock.stop(holdStore.uncommittedCalls() === 0);
-    await ledger.stop();
+    try {
+      await stopMoney({ wallets, committer, holdStore, log });
+      await balancesLock.stop(holdStore.uncommittedCalls() === 0);
+    } finally {
+      await ledger.stop();
+    }
   }
 
   private async start(): Promise<void> {

@@ -61,7 +61,7 @@ export class SlotBoard {
       messages: slot("messages", noMessages),
       modelNames: slot("modelNames", this.exactNames),
       keySealer: slot("keySealer", undefined),
-      memberLimits: slot("memberLimits", undefined),
+      teamMembers: slot("teamMembers", undefined),
       providerCosts: slot("providerCosts", unknownCosts),
       discounts: shared("discounts"),
       counters: shared("counters"),

@@ -26,7 +26,7 @@ const USUAL: Readonly<Record<Field | PluginSlotName, string>> = {
   messages: "messages",
   modelNames: "alias",
   keySealer: "accounts",
-  memberLimits: "teams",
+  teamMembers: "teams",
   providerCosts: "report",
   discounts: "topup",
   counters: "a plugin that counts",

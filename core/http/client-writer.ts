@@ -142,6 +142,8 @@ export class ClientWriter implements KeptReply {
   /** Ends the reply with an error in the client's protocol, even if part of the reply is already sent. */
   fail(refusal: Refusal, wire: ClientWire, eventsBefore: number): void {
     if (this.headSent && this.isEventStream) {
+      // Of a whole reply that it gathered, if this waits for no reader.
+      if (!this.isBlocked) this.unread.release(this);
       this.add(Buffer.from(wire.errorEvent(refusal, eventsBefore)));
       return this.endStream();
     }

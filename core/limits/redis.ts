@@ -17,7 +17,8 @@ const RENEW_MS = 10_000;
  * process dies. While Redis is unreachable, every call is allowed here, because none can take a hold.
  */
 export class RedisRateLimiter implements RateLimiter {
-  private readonly running = new Map<string, string>();
+  /** A call counts for its key, and for the member who uses it. */
+  private readonly running = new Map<string, readonly [keyId: string, callId: string]>();
   private renewal: NodeJS.Timeout | undefined;
 
   constructor(
@@ -44,7 +45,7 @@ export class RedisRateLimiter implements RateLimiter {
   async enterCall(keyId: string, callId: string, max: number): Promise<boolean> {
     try {
       const entered = await this.renew(keyId, callId, max);
-      if (entered) this.running.set(callId, keyId);
+      if (entered) this.running.set(`${keyId} ${callId}`, [keyId, callId]);
       this.renewal ??= setInterval(() => this.renewAll(), RENEW_MS).unref();
       return entered;
     } catch {
@@ -53,7 +54,7 @@ export class RedisRateLimiter implements RateLimiter {
   }
 
   async leaveCall(keyId: string, callId: string): Promise<void> {
-    this.running.delete(callId);
+    this.running.delete(`${keyId} ${callId}`);
     // If this fails, the lease expires.
     await this.client.call("ZREM", this.key("running", keyId), callId).catch(() => {});
   }
@@ -65,7 +66,7 @@ export class RedisRateLimiter implements RateLimiter {
   }
 
   private renewAll(): void {
-    for (const [callId, keyId] of this.running) {
+    for (const [keyId, callId] of this.running.values()) {
       this.renew(keyId, callId, Number.MAX_SAFE_INTEGER).catch(() => {});
     }
   }

@@ -21,14 +21,16 @@ export async function stopMoney(parts: MoneyParts): Promise<readonly StandingCal
   await wallets.end();
   await committer.stop(LIFETIMES.stopCommittingMs);
   await wallets.end();
-  await holdStore.stop();
-  // Last: a call that outlived the drain may end while the stores stop.
-  const lost = wallets.latePostsLeft();
-  for (const { callId, accountId, microVnd } of lost) {
-    log.error(
-      { callId, accountId, costMicroVnd: microVnd },
-      "lost the charge of a call: the disk refused it until the process ended",
-    );
+  try {
+    await holdStore.stop();
+  } finally {
+    // Last: a call that outlived the drain may end while the stores stop. And also if they cannot: the disk may be the cause.
+    for (const { callId, accountId, microVnd } of wallets.latePostsLeft()) {
+      log.error(
+        { callId, accountId, costMicroVnd: microVnd },
+        "lost the charge of a call: the disk refused it until the process ended",
+      );
+    }
   }
-  return lost;
+  return wallets.latePostsLeft();
 }

@@ -1,4 +1,4 @@
-import type { KeySealer, MemberLimits } from "../accounts/index.ts";
+import type { KeySealer, TeamMembers } from "../accounts/index.ts";
 import type { BodyMeasure } from "../body/thread-work.ts";
 import type { MicroVnd } from "../catalogue/amount.ts";
 import type { DiscountSource } from "../catalogue/discount.ts";
@@ -51,8 +51,8 @@ export interface Slots {
   readonly modelNames: Slot<ModelNames>;
   /** Encrypts every new key. While it is undefined, the text of a new key is shown once and not stored. */
   readonly keySealer: Slot<KeySealer | undefined>;
-  /** Knows the limits of the members of teams. While it is undefined, keys that members use serve no calls. */
-  readonly memberLimits: Slot<MemberLimits | undefined>;
+  /** Knows the members of teams. While it is undefined, keys that members use serve no calls. */
+  readonly teamMembers: Slot<TeamMembers | undefined>;
   /** Says what a call costs the operator, for its record. */
   readonly providerCosts: Slot<ProviderCosts>;
   /** Core asks every source whenever it reads a key. */
@@ -75,7 +75,7 @@ export const PLUGIN_SLOT_NAMES = [
   "messages",
   "modelNames",
   "keySealer",
-  "memberLimits",
+  "teamMembers",
   "providerCosts",
   "discounts",
   "counters",

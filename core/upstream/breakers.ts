@@ -12,6 +12,8 @@ const CLOSED = "an upstream works again and gets calls";
 
 /** Failures beyond the successes after which an upstream gets no more retries. */
 const RETRIES_MAX = 10;
+/** Then it gets one again after this time without a failure: one that is only a backup has no other calls to show that it works. */
+const RETRY_AGAIN_MS = 60_000;
 
 /**
  * The breakers of an upstream: one for each of its models, and one for its connections, which all of them share; and
@@ -21,6 +23,7 @@ const RETRIES_MAX = 10;
 export class Breakers {
   readonly ofAll: Breaker;
   private retries = RETRIES_MAX;
+  private failedAtMs = 0;
   private readonly byModel = new Map<string, Breaker>();
   /** Models whose latest probe was refused, which says nothing of their health. */
   private readonly unclear = new Set<string>();
@@ -53,7 +56,7 @@ export class Breakers {
 
   /** False while most calls fail: then it gets only first attempts of calls. */
   get allowRetries(): boolean {
-    return this.retries > 0;
+    return this.retries > 0 || this.clock.monotonic() - this.failedAtMs > RETRY_AGAIN_MS;
   }
 
   /** Milliseconds until a probe of this model is due; 0 if it is now, or none is needed. */
@@ -86,6 +89,7 @@ export class Breakers {
 
   fail(model: string, { cause, reason }: FailureCause): void {
     if (this.retries > 0) this.retries -= 1;
+    this.failedAtMs = this.clock.monotonic();
     // A failure of one breaker is no result for the other.
     this.forget(model);
     (OF_ALL_MODELS.has(cause) ? this.ofAll : this.of(model)).fail(reason, cause);

@@ -46,6 +46,8 @@ export class Dispatch {
   private readonly conversation: number;
   /** True while the latest attempt counts as a call in flight of its key. */
   private isUnderWay = false;
+  /** When the latest attempt was sent, on the monotonic clock. */
+  private sentMs = 0;
   /** The way of the latest attempt; undefined before the first. */
   way: Way | undefined = undefined;
   attempt: Attempt | undefined = undefined;
@@ -102,7 +104,8 @@ export class Dispatch {
     call.attempts++;
     upstream.breakers.begin(route.model);
     this.isUnderWay = true;
-    key.use(route.model, this.clock.monotonic());
+    this.sentMs = this.clock.monotonic();
+    key.use(route.model, this.sentMs);
     const attempt = new Attempt(upstream, this.listener);
     this.attempt = attempt;
     let credentials: string[] | Promise<string[]>;
@@ -197,7 +200,7 @@ export class Dispatch {
   }
 
   private keyWorks({ upstream, route, key }: Way): void {
-    if (!key.succeed(route.model)) return;
+    if (!key.succeed(route.model, this.sentMs)) return;
     const fields = { upstream: upstream.name, model: route.model, key: key.last4 };
     this.log.info(fields, "an upstream's key works again");
   }

@@ -84,6 +84,8 @@ export class Exchange implements AttemptListener, Flow {
   private begun = false;
   /** True once the upstream's own error event was passed on. */
   private errorSent = false;
+  /** The error that was sent is the request's own. */
+  private isCallersFault = false;
   private over = false;
   private pausedByPlugin = false;
   private pausedForClient = false;
@@ -119,6 +121,7 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   replied(stated: number, headers: Headers): void {
+    this.hear();
     // Any 2xx status counts as success. The body decides what the reply is worth.
     const status = stated >= 200 && stated < 300 ? 200 : stated;
     this.status = status;
@@ -207,6 +210,11 @@ export class Exchange implements AttemptListener, Flow {
     if (stated && this.refusedInReply(stated, false)) return;
     const isEmpty = !this.begun && this.preamble.isEmpty;
     const outcome = { ...broken(CUT), truncated: true, errorSent: this.errorSent };
+    // The upstream works, as it does if it refuses a request by its status.
+    if (this.isCallersFault) {
+      this.dispatch.succeeded();
+      return this.cut(outcome);
+    }
     this.fail(isEmpty ? failures.empty : failures.cut, outcome);
   }
 
@@ -475,6 +483,7 @@ export class Exchange implements AttemptListener, Flow {
       return this.cut(refusedOutcome(refused, this.call, []));
     }
     this.errorSent = true;
+    this.isCallersFault = refused.fault === "caller";
     this.sink.event(maskedEvent(event, this.hidden));
   }
 

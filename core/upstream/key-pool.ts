@@ -29,6 +29,8 @@ const OF_A_MODEL: ReadonlySet<Fault> = new Set(["limit", "access", "model"]);
 
 /** Why and how long a key is left alone: for one model, or for all. */
 interface Rest {
+  /** When the latest refusal came. A call that was sent before says nothing of it. */
+  readonly sinceMs: number;
   untilMs: number;
   inRow: number;
   readonly fault: Fault;
@@ -80,11 +82,12 @@ export class PooledKey implements KeyState {
     this.calls.set(model, this.callsOf(model) - 1);
   }
 
-  /** Ends its rest: it has served a call. Returns true if it rested. */
-  succeed(model: string): boolean {
+  /** Ends its rest: it has served a call that was sent at this time, after the refusal. Returns true if it rested. */
+  succeed(model: string, sentMs: number): boolean {
     if (this.rests.size === 0) return false;
-    const rested = this.rests.delete("");
-    return this.rests.delete(model) || rested;
+    const ended = ["", model].filter((of) => (this.rests.get(of)?.sinceMs ?? sentMs + 1) <= sentMs);
+    for (const of of ended) this.rests.delete(of);
+    return ended.length > 0;
   }
 
   /**
@@ -107,7 +110,7 @@ export class PooledKey implements KeyState {
     const inRow = (before?.fault === fault ? before.inRow : 0) + 1;
     const ownMs = backoffMs(inRow, times[0], times[1]);
     const forMs = Math.min(retryAfterMs ?? ownMs, RETRY_AFTER_MS_MAX);
-    this.rests.set(of, { untilMs: nowMs + forMs, inRow, fault });
+    this.rests.set(of, { sinceMs: nowMs, untilMs: nowMs + forMs, inRow, fault });
     return inRow === 1;
   }
 

@@ -58,7 +58,7 @@ export async function tryRoute(
     return { served: false, reason: `no reply within ${limitMs / 1_000} seconds`, ms };
   }
   if (isAnswered(result)) {
-    key.succeed(route.model);
+    key.succeed(route.model, beganMs);
     upstream.breakers.probed(route.model);
   }
   return { ...result, ms };

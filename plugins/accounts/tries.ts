@@ -25,12 +25,15 @@ export async function triesOf(
 
 /**
  * The limits for codes that are tried after a right password: those of passwords, counted separately, and fewer in
- * total.
+ * total. Known browsers have such a total too, apart from strangers: with the mailbox of an account anyone can make some.
  */
 export function codeTriesOf(passwordTries: readonly Attempt[]): Attempt[] {
-  return passwordTries.map(([what, subject]) =>
-    what === "account" ? ["code", subject] : [what, `code ${subject}`],
-  );
+  return passwordTries.flatMap(([what, subject]): Attempt[] => {
+    if (what === "account") return [["code", subject]];
+    const email = subject.slice(subject.indexOf(" ") + 1);
+    const total: Attempt[] = what === "device" ? [["code", `devices ${email}`]] : [];
+    return [[what, `code ${subject}`], ...total];
+  });
 }
 
 /** The limits for codes that a signed-in customer tries. */

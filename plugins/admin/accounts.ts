@@ -8,6 +8,7 @@ import {
   readBody,
   readQuery,
   refuse,
+  roles,
   type Services,
   usageJson,
   walletJson,
@@ -43,9 +44,18 @@ export function accountRoutes(services: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/accounts",
-      async handle({ query }) {
+      async handle({ query }, { role }) {
         const asked = readQuery(accountPage, query);
         if (isRefusal(asked)) return asked;
+        const isById = asked.query === undefined || isId(asked.query.toLowerCase());
+        // The accounts that parts of an address find would spell it out.
+        if (!isById && !roles.allow(role, "customers"))
+          return refuse.forbidden(
+            "Your role does not see addresses: send the id of an account or a key.",
+            {
+              param: "query",
+            },
+          );
         const found = await accounts.search(asked);
         if (asked.balances !== "true") return done(found.map(accountBody));
         const wallets = await Promise.all(found.map(({ id }) => balances(id)));

@@ -31,7 +31,7 @@ export interface Question {
 
 export type Asked = Pick<
   Services,
-  "accounts" | "balances" | "clock" | "memberLimits" | "purse" | "usage"
+  "accounts" | "balances" | "clock" | "teamMembers" | "purse" | "usage"
 >;
 
 /** Returns the wallet of a caller. */
@@ -55,7 +55,8 @@ export async function keyOf({ accounts }: Asked, { accountId, keyId }: Caller) {
 export async function limitsOf(asked: Asked, key: Parameters<typeof keyLimits.shown>[1]) {
   const { limits, budgets } = await keyLimits.shown(asked, key);
   const { memberId, accountId } = key;
-  const ofMember = memberId === null ? undefined : await asked.memberLimits.current?.(memberId);
+  const ofMember =
+    memberId === null ? undefined : await asked.teamMembers.current?.limitsOf(memberId);
   if (memberId === null || ofMember === undefined) return { limits, budgets };
   const member = { kind: "member", id: memberId } as const;
   const more = await keyLimits.budgets(asked, accountId, member, ofMember);

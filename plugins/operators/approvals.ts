@@ -14,6 +14,7 @@ import {
 } from "../../core/plugin/index.ts";
 import type { Options } from "./options.ts";
 import type { Operator } from "./role.ts";
+import { isNamedToken } from "./tokens.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** A request that waits for longer is void. */
@@ -287,10 +288,11 @@ export class Approvals {
     return sizeOf(amountMicroVnd) <= this.boundMicroVnd(operator);
   }
 
-  private boundMicroVnd({ person, role }: Operator): bigint {
+  /** The bound of the admin token is its own: a named token that was made with it has that of its role. */
+  private boundMicroVnd({ name, person, role }: Operator): bigint {
     const bounds = this.options.second_person_above_vnd;
     const own = { viewer: 0, operations: 0, ...bounds }[role];
-    const vnd = person === "admin token" ? bounds.admin_token : own;
+    const vnd = person === "admin token" && !isNamedToken(name) ? bounds.admin_token : own;
     return BigInt(vnd) * BigInt(MICRO_VND_PER_VND);
   }
 

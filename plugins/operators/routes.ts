@@ -81,8 +81,9 @@ export function operatorRoutes(
         if (isRefusal(wanted)) return wanted;
         const person = await personIn(params);
         if (isRefusal(person)) return person;
-        await people.setRole(person.id, wanted.role);
-        return done({ email: person.email, role: wanted.role, role_before: person.role });
+        const tokensRevoked = await people.setRole(person.id, wanted.role);
+        const { email, role: role_before } = person;
+        return done({ email, role: wanted.role, role_before, tokens_revoked: tokensRevoked });
       },
     },
     {
@@ -103,8 +104,8 @@ export function operatorRoutes(
       async handle({ params }) {
         const person = await personIn(params);
         if (isRefusal(person)) return person;
-        await people.remove(person.id);
-        return done({ email: person.email, removed: true });
+        const tokensRevoked = await people.remove(person.id);
+        return done({ email: person.email, removed: true, tokens_revoked: tokensRevoked });
       },
     },
     {

@@ -177,9 +177,14 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
     if (refusal) return refusal;
     const passwordHash = person?.passwordHash ?? undefined;
     const isRight = await passwords.check(given, passwordHash);
-    if (isRight === false || !person || passwordHash === undefined) return wrong();
+    // Before whether there is such a person: a busy gateway says the same of all.
+    if (isRight === "busy") {
+      await throttle.giveBack(...tries);
+      return busy();
+    }
+    if (!isRight || !person || passwordHash === undefined) return wrong();
     await throttle.giveBack(...tries);
-    return isRight === "busy" ? busy() : { ...person, passwordHash };
+    return { ...person, passwordHash };
   }
 
   /** Refuses a code that is wrong, or was used before. */

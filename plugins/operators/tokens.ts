@@ -28,6 +28,13 @@ export interface NamedToken {
   readonly revokedAt: Date | null;
 }
 
+/** An operator's name begins so if it is a named token; no address does. */
+const NAMED_AS = "token ";
+
+export function isNamedToken(name: string): boolean {
+  return name.startsWith(NAMED_AS);
+}
+
 /** Sessions of people, and the named tokens of programs. The database has only hashes of both. */
 export class Tokens {
   private readonly database: Services["database"];
@@ -148,7 +155,7 @@ export class Tokens {
       "select name, role, person from operator_tokens where token_hash = $1 and ends_at > $2 and revoked_at is null",
       [hashOf(token), this.now()],
     );
-    return found && { ...found, name: `token ${found.name}` };
+    return found && { ...found, name: `${NAMED_AS}${found.name}` };
   }
 
   /** Returns the times since which a live session was opened, and was last used. */

@@ -19,7 +19,7 @@ import { noSuchTeam, teamRoutes } from "./routes.ts";
 /** Members use routes of these. */
 export const after = ["accounts", "dashboard"];
 export const uses = ["guards.customer", "customers"];
-export const provides = ["memberLimits"];
+export const provides = ["teamMembers"];
 
 export const options = v.strictObject({
   /** Members and open invitations of one team. */
@@ -67,7 +67,7 @@ export default function teams(
     commands,
 
     async start() {
-      services.memberLimits.provide((memberId) => members.limitsOf(memberId));
+      services.teamMembers.provide(members);
     },
 
     routes(router) {

@@ -142,6 +142,17 @@ export class Members {
     return found?.limits;
   }
 
+  /** Returns the keys that an account's person has as a member of others' teams. */
+  async keysOf(ownAccountId: string) {
+    const found = await this.query<Pick<Member, "id" | "accountId">>(
+      `select id, account_id as "accountId" from team_members where own_account_id = $1 and removed_at is null`,
+      [ownAccountId],
+    );
+    const { accounts } = this.services;
+    const keys = found.map(({ id, accountId }) => accounts.latestKeys(accountId, 0, id));
+    return (await Promise.all(keys)).flat();
+  }
+
   private query<Row extends object>(
     text: string,
     parameters: Parameters<Services["database"]["query"]>[1],

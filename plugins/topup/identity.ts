@@ -64,9 +64,9 @@ export function identify(
     else if (of.hindrance !== undefined) verdicts[at] = { kind: "new" };
   });
 
-  const near = nearBy(all);
+  const nearby = nearBy(all);
   const possible = (report: One<NewTransfer>, days: number) =>
-    near(report, days).filter((known) => !taken.has(known) && isPossible(report, known));
+    nearby(report, days).filter((known) => !taken.has(known) && isPossible(report, known));
   each((report, at) => {
     const same = possible(report, APART_DAYS_MAX).find((known) => hasSameReference(report, known));
     if (same) take(at, same);
@@ -78,11 +78,15 @@ export function identify(
     if (!firstOf.has(row)) firstOf.set(row, at);
   }
   each((report, at) => {
-    const alike = possible(report, TEXT_DAYS_MAX).filter((known) => !isAnother(report, known));
-    const same = alike.find((known) => hasSameText(report, known));
+    const near = possible(report, APART_DAYS_MAX).filter((known) => !isAnother(report, known));
+    const isOfDay = inDays(report, TEXT_DAYS_MAX);
+    // SePay may report a second payment for an order that a statement had before, so of its reports the text does not decide.
+    const isDecisive = report.of.source === "import";
+    const same = near.find((known) => isDecisive && isOfDay(known) && hasSameText(report, known));
     const isTwice = report.of.source === "import" && firstOf.get(rowOf(report)) !== at;
+    const alike = near.find((known) => isOfDay(known) || hasSameText(report, known));
     if (same) take(at, same);
-    else if (alike[0]) verdicts[at] = { kind: "unclear", alike: alike[0].of.id };
+    else if (alike) verdicts[at] = { kind: "unclear", alike: alike.of.id };
     else verdicts[at] = isTwice ? { kind: "unclear", alike: null } : { kind: "new" };
   });
   return verdicts;
@@ -171,13 +175,19 @@ function isAnother({ of: report }: One<NewTransfer>, { of: known }: One<Known>):
   return haveCodes && !report.codes.some((code) => known.codes.includes(code));
 }
 
-/**
- * Returns true if the texts are the same and the references do not contradict. SePay may report a second payment for an
- * order that a statement had before, so of SePay's reports the text alone does not decide.
- */
+/** Returns a function that is true for a transfer at most some days before or after, or of an unknown day. */
+function inDays({ of }: One<NewTransfer>, days: number) {
+  const day = dayNumber(of.bankDay);
+  return (known: One<Known>): boolean => {
+    const other = dayNumber(known.of.bankDay);
+    return day === null || other === null || Math.abs(day - other) <= days;
+  };
+}
+
+/** Returns true if the references are the same, or the texts are and the references do not contradict. */
 function hasSameText(report: One<NewTransfer>, known: One<Known>): boolean {
-  if (report.of.source !== "import" || areComparable(report.reference, known.reference)) {
-    return false;
+  if (areComparable(report.reference, known.reference)) {
+    return report.reference === known.reference;
   }
   const { codes } = known.of;
   if (report.of.codes.length > 0) return report.of.codes.some((code) => codes.includes(code));

@@ -1,4 +1,5 @@
 import {
+  confirmation,
   done,
   formatVnd,
   isRefusal,
@@ -28,22 +29,30 @@ const statement = mapping({
 
 /** Route that records the transfers of a statement which SePay did not notify. A repetition changes nothing. */
 export function importRoute(
-  { clock, database }: Services,
+  services: Services,
   settings: Settings,
   recording: Recording,
   crediting: Crediting,
 ): OperatorRoute {
+  const { clock, database } = services;
   return {
     method: "POST",
     path: "/transfers/import",
     right: "money",
     bodyBytesMax: BODY_BYTES_MAX,
-    async handle({ body }) {
-      const wanted = readBody(statement, body);
+    async handle(request, operator) {
+      const wanted = readBody(statement, request.body);
       if (isRefusal(wanted)) return wanted;
       const read = readStatement(wanted.file, settings, new Date(clock.now()));
       if (typeof read === "string") return refuse.badRequest(read, "file");
       const reports = read.rows.map(({ report }) => report);
+      // A row of a file is as good as its operator's word: it needs a second person where `assign` does.
+      const largest = wanted.dry_run ? undefined : await largestCredit(reports);
+      if (largest) {
+        const movement = { operator, request, ...largest };
+        const asked = await confirmation.needed(services, movement, undefined);
+        if (asked) return asked;
+      }
       const shown = wanted.dry_run ? await foreseen(reports) : await recorded(reports);
       const countOf = (outcome: string) => shown.filter((one) => one.outcome === outcome).length;
       return done({
@@ -95,23 +104,38 @@ export function importRoute(
   }
 
   async function foreseen(reports: readonly NewTransfer[]) {
-    const verdicts = await recording.compare(reports);
+    const owners = await ownersOf(reports);
+    return (await recording.compare(reports)).map((verdict, at) => {
+      if (verdict.kind === "known") return recordedJson({ ...verdict, isNew: false });
+      const alike = verdict.kind === "unclear" ? verdict.alike : null;
+      if (verdict.kind !== "new") return shownJson("unclear", null, "unmatched", null, alike);
+      const owner = owners[at];
+      return shownJson("new", null, owner ? "matched" : "unmatched", owner ?? null, null);
+    });
+  }
+
+  /** Returns the largest movement that recording these would make; undefined if they credit nobody's order. */
+  async function largestCredit(reports: readonly NewTransfer[]) {
+    const owners = await ownersOf(reports);
+    const credits = (await recording.compare(reports)).flatMap((verdict, at) => {
+      const [accountId, amountMicroVnd] = [owners[at], reports[at]?.amountMicroVnd];
+      return verdict.kind === "new" && accountId && amountMicroVnd
+        ? [{ accountId, amountMicroVnd }]
+        : [];
+    });
+    return credits.reduce<(typeof credits)[number] | undefined>(
+      (most, one) => (most && most.amountMicroVnd >= one.amountMicroVnd ? most : one),
+      undefined,
+    );
+  }
+
+  /** Returns the account of each, if its text names one order. */
+  async function ownersOf(reports: readonly NewTransfer[]): Promise<(string | undefined)[]> {
     const codes = reports.flatMap((report) => report.codes);
     const orders = await ordersByCode(database, [...new Set(codes)]);
-    return reports.map((report, at) => {
-      const verdict = verdicts[at];
-      if (verdict?.kind === "known") return recordedJson({ ...verdict, isNew: false });
-      const alike = verdict?.kind === "unclear" ? verdict.alike : null;
-      if (verdict?.kind !== "new") return shownJson("unclear", null, "unmatched", null, alike);
-      const owners = orders.filter(({ code }) => report.codes.includes(code));
-      const [owner] = owners.length === 1 ? owners : [];
-      return shownJson(
-        "new",
-        null,
-        owner ? "matched" : "unmatched",
-        owner?.accountId ?? null,
-        null,
-      );
+    return reports.map((report) => {
+      const named = orders.filter(({ code }) => report.codes.includes(code));
+      return named.length === 1 ? named[0]?.accountId : undefined;
     });
   }
 }

@@ -25,6 +25,7 @@ import { suggestionsFor } from "./suggestions.ts";
 import {
   assignTransfer,
   decideTransfer,
+  isAssignable,
   payloadOf,
   releaseTransfer,
   TRANSFER_STATES,
@@ -153,7 +154,7 @@ export function transferRoutes(
         if (isRefusal(owner)) return owner;
         const id = params["transfer"] ?? "";
         const before = await transferOf(database, id);
-        if (before?.state === "unmatched" && before.amountMicroVnd !== null) {
+        if (before && isAssignable(before) && before.amountMicroVnd !== null) {
           const { accountId } = owner;
           const { amountMicroVnd } = before;
           const movement = { operator, request, accountId, amountMicroVnd };

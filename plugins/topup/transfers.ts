@@ -300,9 +300,15 @@ export async function lastReceived(database: Database): Promise<Date | undefined
   return row?.at;
 }
 
-/**
- * Assigns a transfer to an account. Returns undefined unless it is unmatched or ignored, and has an incoming amount.
- */
+/** The states in which an operator may assign a transfer. */
+const ASSIGNABLE: readonly string[] = ["unmatched", "ignored"];
+
+/** Returns true if `assignTransfer` would move money. */
+export function isAssignable({ state, incoming, amountMicroVnd }: Transfer): boolean {
+  return ASSIGNABLE.includes(state) && incoming && amountMicroVnd !== null;
+}
+
+/** Assigns a transfer to an account. Returns undefined unless it `isAssignable`. */
 export async function assignTransfer(
   database: Database,
   id: string,
@@ -312,7 +318,7 @@ export async function assignTransfer(
   const [assigned] = await database.query<Transfer>(
     `update bank_transfers t
     set state = 'matched', account_id = $2, order_id = $3, decided_at = now(), decision = $4
-    where t.id = $1 and t.state in ('unmatched', 'ignored') and t.incoming and t.amount is not null
+    where t.id = $1 and t.state in (${ASSIGNABLE.map((state) => `'${state}'`).join(", ")}) and t.incoming and t.amount is not null
     returning ${COLUMNS}`,
     [id, owner.accountId, owner.orderId, reason],
   );

@@ -68,8 +68,10 @@ export class FileKeptProgress implements KeptProgress {
     const { disk } = this.machine;
     const before = this.numbers();
     this.number += 1;
+    let opened: number | undefined;
     try {
       const fd = disk.create(this.path(this.number));
+      opened = fd;
       const bytes = Buffer.from(textOf(progress));
       let written = 0;
       while (written < bytes.length) {
@@ -81,6 +83,7 @@ export class FileKeptProgress implements KeptProgress {
         for (const number of before) this.remove(number);
       });
     } catch (error) {
+      if (opened !== undefined) disk.close(opened);
       this.failed(error);
     }
   }

@@ -142,6 +142,9 @@ export class Corrections {
     // One question, and one look at the wallet, for all of it.
     const wantedMicroVnd = request.totalMicroVnd ?? found.amountMicroVnd;
     const { before } = await this.corrected(TAKEN_BACK_REFERENCE, topUp);
+    // Before a bonus is taken: `correct` would refuse the rest.
+    if (request.totalMicroVnd !== undefined && before > wantedMicroVnd)
+      return { kind: "more_before", totalMicroVnd: before };
     const restMicroVnd = wantedMicroVnd > before ? wantedMicroVnd - before : 0n;
     const allMicroVnd = parts.reduce(
       (sum, { missingMicroVnd }) => sum + missingMicroVnd,

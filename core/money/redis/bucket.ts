@@ -150,6 +150,8 @@ export class Bucket {
     this.incarnation += 1;
     this.currentProcess = `${this.options.process}~${this.incarnation}`;
     this.currentEpoch = "";
+    // No script finds a member there, so it does nothing.
+    this.currentKeys = this.keys.under("", this.process);
   }
 
   set(state: BucketState, isOpen: boolean): void {

@@ -16,6 +16,7 @@ import { readView, type View } from "./view.ts";
 
 /** Posts in one step of handing over: about 100 KB. */
 const HANDED_OVER_MAX = 100;
+const ENDS_TOO_OFTEN = "epochs_end_too_often";
 
 export interface MembershipEvents {
   /** Says if the ledger may take the posts of other gateways. */
@@ -176,9 +177,11 @@ export class Membership {
     const view = await this.look();
     if (view.epoch !== this.found.epoch) this.found = { epoch: view.epoch, atMs: nowMs };
     const isMine = view.epoch !== "" && view.epoch === bucket.epoch;
-    if (isMine && view.isReaped) return this.expelled();
+    // Also if it does not know that it entered, because that reply was lost.
+    if (view.isReaped) return this.expelled();
     const reason = this.oddity(view, isMine ? seen : undefined);
     if (reason !== undefined) return this.end(view, reason, nowMs);
+    if (bucket.refusal?.cause === ENDS_TOO_OFTEN) bucket.refusal = undefined;
     return isMine ? this.maintain(view, nowMs) : this.move(view, nowMs);
   }
 
@@ -203,7 +206,7 @@ export class Membership {
     this.endedAtMs = this.endedAtMs.filter((atMs) => atMs > sinceMs);
     if (this.endedAtMs.length >= LIFETIMES.epochsEndedMax) {
       const why = `this gateway ended ${this.endedAtMs.length} epochs of Redis within a minute: ${reason}`;
-      bucket.refusal = { cause: "epochs_end_too_often", reason: why };
+      bucket.refusal = { cause: ENDS_TOO_OFTEN, reason: why };
       events.endsTooMany(bucket, reason);
       return LIFETIMES.roundRetryMsMax;
     }
@@ -265,6 +268,8 @@ export class Membership {
     }
     await bucket.load(view.server);
     if (textOf(await this.ask("enter", view.epoch)) === "") return 0;
+    // A reply may have come late, of a post in an earlier epoch: the ledger takes no commit of that any more.
+    events.mustResend(bucket);
     bucket.enter(view.epoch, view.server);
     this.lastEntered = view.epoch;
     this.isMoving = false;
@@ -309,6 +314,7 @@ export class Membership {
     if (this.odd?.epoch === view.epoch) return 0;
     // Fails on another server than the one on which the epoch began.
     if (bucket.state !== "ready") await bucket.confirm();
+    this.isMoving = false;
     const isOpen = view.isOpen || (await this.open(view, nowMs));
     bucket.set("ready", isOpen);
     events.maintained(this);

@@ -150,13 +150,16 @@ export class Resender {
     const { epoch } = bucket;
     if ("debit" in entry && !isSentIn(bucket, sent)) return;
     if (!this.isKnown(bucket, post, nowMs())) {
-      if (await this.ledger.hasCall({ callId, at }).catch(silent)) return;
+      if (await this.ledger.hasCall({ callId, at }).catch(silent))
+        return this.actions.forgetHold(bucket, callId);
     }
     if (bucket.epoch !== epoch)
       throw new Error("the epoch changed during the ledger lookup; the next round sends the post");
     let reply = await this.actions.post(bucket, entry);
     if (reply[0] === "unknown") {
       const isLoaded = await this.actions.load(accountId, purses ?? []).catch(silent);
+      if (bucket.epoch !== epoch)
+        throw new Error("the epoch changed during the load; the next round sends the post");
       if (!isLoaded) return this.postUnchargeable(bucket, entry);
       reply = await this.actions.post(bucket, entry);
     }
@@ -173,6 +176,7 @@ export class Resender {
 
   /** Queues a call whose account does not exist. The ledger quarantines its entry, and operators see it there. */
   private postUnchargeable(bucket: Bucket, entry: StoredEntry): void {
+    this.actions.forgetHold(bucket, callOf(entry).callId);
     const reply = ["posted", String(costOf(entry)), "0", `0||${callOf(entry).callId}`];
     this.actions.posted(bucket, chargedAt(bucket, entry, reply));
   }

@@ -1,6 +1,9 @@
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
-/** A spreadsheet runs a text that begins like this as a formula, and customers choose the names of keys. */
-const FORMULA = /^[ \t\r\n]*[=+\-@]|^[\t\r]/;
+/**
+ * A spreadsheet runs a text that begins like this as a formula, and customers choose the names of keys. In another language it
+ * splits the text also behind a comma, a semicolon or a tab, whatever is quoted.
+ */
+const FORMULA = /(^|[,;\t\r\n])(?=[ ]*[=+\-@]|^[\t\r])/g;
 /** Spreadsheets read a file as UTF-8 if it begins with this. */
 const MARK = "\ufeff";
 
@@ -35,7 +38,7 @@ function fieldOf(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "object") return quoted(JSON.stringify(value));
   if (typeof value !== "string" || NUMBER.test(value)) return String(value);
-  return quoted(value.replace(FORMULA, "'$&"));
+  return quoted(value.replace(FORMULA, "$1'"));
 }
 
 function quoted(text: string): string {

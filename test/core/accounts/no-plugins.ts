@@ -4,5 +4,5 @@ import type { KeySlots } from "../../../core/accounts/keys.ts";
 export const NO_PLUGINS: KeySlots = {
   keySealer: { current: undefined },
   discounts: { all: [] },
-  memberLimits: { current: undefined },
+  teamMembers: { current: undefined },
 };

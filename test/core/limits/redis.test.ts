@@ -3,6 +3,7 @@ import t from "tap";
 import { RedisRateLimiter } from "../../../core/limits/redis.ts";
 import { RedisClient } from "../../../core/redis/client.ts";
 import { type RedisServer, startRedisServer } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
 
 let server: RedisServer;
 let clients: RedisClient[];
@@ -51,6 +52,17 @@ t.test("a call in flight on a dead gateway expires", async (t) => {
   const [key] = (await server.call("KEYS", "*:K3")) as string[];
   const leftMs = Number(await server.call("PTTL", String(key)));
   t.ok(leftMs > 0 && leftMs <= 30_000, `${leftMs} ms`);
+});
+
+t.test("a call that counts for its key and for a member is renewed for both", async () => {
+  for (const of of ["K4", "M4"]) await limiters[0]!.enterCall(of, "c", 3);
+  const leftMs = async (of: string) => {
+    const [key] = (await server.call("KEYS", `*:${of}`)) as string[];
+    return Number(await server.call("PTTL", String(key)));
+  };
+  await until("its leases have aged", async () => (await leftMs("M4")) < 25_000);
+  await until("the member's is renewed", async () => (await leftMs("M4")) > 25_000);
+  await until("the key's is too", async () => (await leftMs("K4")) > 25_000);
 });
 
 t.test("while Redis is down nothing is limited, because no call gets a hold", async (t) => {

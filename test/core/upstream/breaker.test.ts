@@ -103,12 +103,17 @@ t.test("a breaker", async (t) => {
 });
 
 t.test("an upstream gets no retries while most of its calls fail", async (t) => {
-  const clock = { now: () => 0, monotonic: () => 0 };
+  let nowMs = 0;
+  const clock = { now: () => 0, monotonic: () => nowMs };
   const breakers = new Breakers("a", clock, recordedLog().log);
   const fail = () => breakers.fail("m", { cause: "http_500", reason: "HTTP 500" });
   for (let at = 0; at < 9; at++) fail();
   t.ok(breakers.allowRetries);
   fail();
+  fail();
+  t.notOk(breakers.allowRetries);
+  nowMs += 61_000;
+  t.ok(breakers.allowRetries, "a backup without other calls is tried again after a minute");
   fail();
   t.notOk(breakers.allowRetries);
   breakers.succeed("m");

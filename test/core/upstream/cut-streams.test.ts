@@ -57,6 +57,17 @@ t.test("an upstream's breaker opens after five streams in a row", async (t) => {
   });
 });
 
+t.test(
+  "streams that end with the caller's own error say nothing against the upstream",
+  async (t) => {
+    const error = 'data: {"error":{"message":"m","code":"context_length_exceeded"}}\n\n';
+    for (const sent of [error, EVENT + error]) {
+      const states = await calls(5, STREAMED, (response) => streamed(response).end(sent));
+      t.equal(states, Array(5).fill("closed").join(" "));
+    }
+  },
+);
+
 t.test("a whole stream or reply between cut ones keeps the breaker closed", async (t) => {
   for (const isStream of [true, false]) {
     let sent = 0;

@@ -44,13 +44,24 @@ t.test("keys", async (t) => {
         t.equal(first.fail("limit", "HTTP 429", "m", undefined, clock.ms), at === 0);
         t.equal(pool.wakesInMs(first, "m"), seconds * 1_000);
       }
-      t.ok(first.succeed("m"));
+      t.ok(first.succeed("m", clock.ms));
       t.equal(pool.wakesInMs(first, "m"), 0);
-      t.notOk(first.succeed("m"));
+      t.notOk(first.succeed("m", clock.ms));
       first.fail("limit", "HTTP 429", "m", 86_400_000, clock.ms);
       t.equal(pool.wakesInMs(first, "m"), 3_600_000);
     },
   );
+
+  t.test("keep their rest whatever comes of calls that were sent before the refusal", async (t) => {
+    const { clock, pool, first } = newPool(FIRST, SECOND);
+    const sentMs = clock.ms;
+    clock.ms += 1_000;
+    first.fail("limit", "HTTP 429", "m", 60_000, clock.ms);
+    t.notOk(first.succeed("m", sentMs));
+    t.equal(pool.wakesInMs(first, "m"), 60_000);
+    t.ok(first.succeed("m", clock.ms));
+    t.equal(pool.wakesInMs(first, "m"), 0);
+  });
 
   t.test("are tried by one call after their rest, until it has a result", async (t) => {
     const { clock, next, first, second } = newPool(FIRST, SECOND);
@@ -60,7 +71,7 @@ t.test("keys", async (t) => {
     first.use("m", clock.ms);
     second.use("m", clock.ms);
     t.strictSame([next(), next()], [SECOND, SECOND]);
-    first.succeed("m");
+    first.succeed("m", clock.ms);
     t.strictSame([next(), next()].sort(), [FIRST, SECOND]);
   });
 

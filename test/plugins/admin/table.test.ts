@@ -138,9 +138,16 @@ t.test(
   async (t) => {
     const rows = [
       { name: '=1+"1"', amount: "-5.5", more: { a: 1 }, none: null },
+      { name: "x;=1+1", amount: "1", more: null, none: null },
       { name: "a, b", amount: 3, none: "-x" },
     ];
-    const lines = ["name,amount,more,none", `"'=1+""1""",-5.5,"{""a"":1}",`, `"a, b",3,,'-x`, ""];
+    const lines = [
+      "name,amount,more,none",
+      `"'=1+""1""",-5.5,"{""a"":1}",`,
+      `"x;'=1+1",1,,`,
+      `"a, b",3,,'-x`,
+      "",
+    ];
     const total = [{ amount: 8 }];
     for (const output of [value(rows), value({ cut: false, total, rows })]) {
       t.equal(await shown(output, "csv"), lines.join("\n"));

@@ -131,6 +131,25 @@ t.test("operators", async (t) => {
     t.equal((await admin(owner.session, "POST", "/tokens/job/revoke", {})).status, 404);
   });
 
+  t.test("lose the tokens that they made once they are no owners any more", async (t) => {
+    const person = await createOperator(gateway, "owner", "founder@shop.test");
+    const path = `/operators/${person.email}`;
+    const tokenBy = async (name: string) => {
+      const made = await admin(person.session, "POST", "/tokens", { name, role: "owner" });
+      return { url: gateway.url, adminToken: String(made.body["token"]) };
+    };
+    const first = await tokenBy("first");
+    t.equal((await admin(first, "GET", "/me")).status, 200);
+    const demoted = await admin(owner.session, "POST", `${path}/role`, { role: "viewer" });
+    t.match(demoted, { status: 200, body: { tokens_revoked: 1 } });
+    t.equal((await admin(first, "GET", "/me")).status, 401);
+    await admin(owner.session, "POST", `${path}/role`, { role: "owner" });
+    const second = await tokenBy("second");
+    const removed = await admin(owner.session, "POST", `${path}/remove`, {});
+    t.match(removed, { status: 200, body: { tokens_revoked: 1 } });
+    t.equal((await admin(second, "GET", "/me")).status, 401);
+  });
+
   t.test("of each role reach each route as it declares", async (t) => {
     const targets = new Map<string, AdminTarget>();
     for (const role of roles.names) targets.set(role, await tokenOf(role));
@@ -188,6 +207,11 @@ t.test("operators", async (t) => {
     const seen = await admin(watching, "GET", path);
     t.equal(seen.body["email"], "…@…");
     t.notMatch(JSON.stringify(await admin(watching, "GET", "/actions")), "minh@");
+    const found = async (who: AdminTarget, query: string) =>
+      (await admin(who, "GET", `/accounts?query=${encodeURIComponent(query)}`)).status;
+    t.equal(await found(watching, "minh@"), 403, "parts of an address would spell it out");
+    t.equal(await found(watching, customer.accountId), 200);
+    t.equal(await found(finance.session, "minh@"), 200);
   });
 
   t.test("move much money only as two", async (t) => {

@@ -189,6 +189,16 @@ t.test("a team", async (t) => {
     t.equal((await admin(at.world, "POST", remove, {})).status, 404);
   });
 
+  t.test("loses the keys of a member whose own account is closed", async (t) => {
+    const [owner, person] = [await at.owner(), await at.person()];
+    await at.join(owner, person);
+    const key = await at.newKey(person, owner);
+    t.equal((await at.call(key)).length, 36);
+    const close = `/accounts/${person.accountId}/close`;
+    t.equal((await admin(at.world, "POST", close, { reason: "asked for it" })).status, 200);
+    t.equal(await at.call(key), "401 invalid_api_key");
+  });
+
   t.test("asks for the password before it is opened further, not before a pause", async (t) => {
     const [owner, person] = [await at.owner(), await at.person()];
     const id = await at.join(owner, person);

@@ -188,6 +188,11 @@ t.test("bonuses of top-ups", async (t) => {
     const { body } = await reverse(id, { as_much_as_there_is: true });
     t.match(body["taken_back"], { amount_vnd: "600000", bonus_vnd: "40000" });
     t.equal(await spendable(accountId), "0");
+    // Less than was taken before: nothing of the bonus goes either.
+    const more = { amount_vnd: "100000", reference: `more-${id}` };
+    await admin(gateway, "POST", `/accounts/${accountId}/credits`, more);
+    t.equal((await refund({ top_up: `transfer:${id}`, amount_vnd: "300000" })).status, 409);
+    t.equal(await spendable(accountId), "100000");
   });
 
   t.test("and their top-up are one question to the operator", async (t) => {

@@ -98,6 +98,35 @@ t.test("a statement", async (t) => {
     t.equal(await balance(), String(amount));
   });
 
+  t.test(
+    "asks about a row that is booked days later, and may be one that was notified",
+    async (t) => {
+      for (const [reference, booked, content] of [
+        ["MBVCB.3278907688", "5213 - 12345", "CT tu 0123"],
+        ["88412", "88412", ""],
+      ] as const) {
+        const { amount, code, balance } = await ordering();
+        await told({ transferAmount: amount, content: code, referenceCode: reference });
+        const rows = [row(booked, amount, `${code} ${content}`, "2026-11-24")];
+        t.strictSame(await outcomes(...rows), ["unclear unmatched"], reference);
+        t.equal(await balance(), String(amount));
+      }
+      // Two references of one form are two transfers.
+      const { amount, code, balance } = await ordering();
+      await told({ transferAmount: amount, content: code, referenceCode: "FT26325081" });
+      t.strictSame(await outcomes(row("FT26328082", amount, code, "2026-11-24")), ["new credited"]);
+      t.equal(await balance(), String(2 * amount));
+    },
+  );
+
+  t.test("asks about a notification that comes days after its row was booked", async (t) => {
+    const { amount, code, balance } = await ordering();
+    t.strictSame(await outcomes(row("5213 - 777", amount, code, "2026-11-24")), ["new credited"]);
+    const late = { transferAmount: amount, content: code, referenceCode: "MBVCB.3278907777" };
+    t.equal((await told(late)).status, 200);
+    t.equal(await balance(), String(amount));
+  });
+
   t.test("shows which credited transfers of its days it does not have", async (t) => {
     const day = "2026-11-19";
     const { accountId, amount, code } = await ordering();

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { noOperators } from "../../../core/plugin/slot.ts";
 import { isObject, type JsonObject, parseJson } from "../../../core/process/json.ts";
+import { refuse } from "../../../core/wire/refusal.ts";
 import { unmatchedTransfers } from "../../../plugins/topup/transfers.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { until } from "../../support/until.ts";
@@ -147,6 +149,50 @@ t.test("an unmatched transfer", async (t) => {
     t.equal((await decide(id, "assign", { account: accountId, ...BECAUSE })).status, 200);
     t.equal((await wallet(gateway, accountId)).balance, "100000");
   });
+
+  t.test(
+    "needs a second person if it is large, also once it was ignored, and in a statement",
+    async (t) => {
+      const asked: bigint[] = [];
+      const { approval } = noOperators;
+      const large = 6_000_000;
+      noOperators.approval = async ({ amountMicroVnd }) => {
+        asked.push(amountMicroVnd);
+        return refuse.as(428, "invalid_request_error", "wait", { code: "approval_needed" });
+      };
+      try {
+        const { accountId } = await createCustomer(gateway);
+        const to = { account: accountId, ...BECAUSE };
+        for (const isIgnored of [false, true]) {
+          const id = await waiting({ transferAmount: large });
+          if (isIgnored) await decide(id, "ignore", BECAUSE);
+          t.equal(codeOf(await decide(id, "assign", to)), "approval_needed");
+        }
+        const { code } = await order(gateway, accountId, large);
+        const lines = [
+          "Ngày giao dịch;Số bút toán;Ghi nợ;Ghi có;Nội dung",
+          `2026-11-21;FT26325776;;${large + 20};nothing that is known`,
+          `2026-11-21;FT26325777;;${large + 10};${code}`,
+          `2026-11-21;FT26325778;;${large + 9};${code}`,
+        ];
+        const file = lines.join("\n");
+        const send = (more: object) =>
+          admin(gateway, "POST", "/transfers/import", { file, ...more });
+        t.equal((await send({ dry_run: true })).status, 200);
+        t.equal(codeOf(await send({})), "approval_needed");
+        t.strictSame(
+          asked,
+          [large, large, large + 10].map((vnd) => BigInt(vnd) * 1_000_000n),
+        );
+        t.equal((await wallet(gateway, accountId)).balance, "0");
+        noOperators.approval = approval;
+        t.equal((await send({})).status, 200);
+        t.equal((await wallet(gateway, accountId)).balance, String(2 * large + 19));
+      } finally {
+        noOperators.approval = approval;
+      }
+    },
+  );
 
   t.test("is credited to no one once an operator has sent it back", async (t) => {
     const { accountId } = await createCustomer(gateway);

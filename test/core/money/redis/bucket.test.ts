@@ -106,3 +106,17 @@ t.test("a reply that cannot be read fails its operation", async (t) => {
   });
   await t.rejects(none, /cannot be read/);
 });
+
+t.test(
+  "after its leases were ended a gateway changes nothing in the epoch of before",
+  async (t) => {
+    const { bucket, scripts } = stage([2]);
+    bucket.expelled();
+    void bucket.run("noop", [], [], asReply).catch(() => {});
+    await new Promise((resolve) => setImmediate(resolve));
+    t.strictSame(
+      scripts.map(({ epoch }) => epoch),
+      [""],
+    );
+  },
+);

@@ -157,6 +157,35 @@ t.test(
     }),
 );
 
+t.test(
+  "a gateway whose leases ended before it heard that it had entered enters again under another id",
+  async (t) =>
+    inPair(async ({ world, server, x, y, client }) => {
+      t.equal(await world.call(x.store, "A"), "posted");
+      await world.quiet();
+      const keyed = async (what: string) => {
+        const { bucket, epoch } = await epochOfA(server, x);
+        return `${x.prefix}:{${bucket}}:${epoch}:${what}`;
+      };
+      client.unheard.add("enter");
+      await server.call("FLUSHALL");
+      await until("calls go on at the other one", isServed(world, y));
+      await until("it has entered", async () => {
+        const members = (await server.call("HKEYS", await keyed("procs"))) as string[];
+        return members.includes(x.gateway);
+      });
+      const { primary } = client;
+      client.primary = undefined;
+      await until("its leases were ended", async () => {
+        const reaped = (await server.call("SMEMBERS", await keyed("reaped"))) as string[];
+        return reaped.includes(x.gateway);
+      });
+      client.unheard.clear();
+      client.primary = primary;
+      await until("calls go on", isServed(world, x));
+    }),
+);
+
 t.test("an epoch that began without its server's script is not believed", async (t) =>
   inPair(async ({ world, server, x }) => {
     await until("calls go on", isServed(world, x));

@@ -201,6 +201,7 @@ t.test("a post that may be in the ledger is looked up there first", async (t) =>
     t.equal(queue.lookups, lookups, what);
     t.strictSame(queue.sent, lookups === 1 ? [] : ["c1"], `${what}: charged once`);
     t.strictSame(queue.done, ["c1"], what);
+    t.strictSame(queue.forgotten, ["c1"], `${what}: nothing keeps its hold`);
   }
 });
 
@@ -245,7 +246,23 @@ t.test("a post to a wallet that Redis does not know", async (t) => {
     queue.reply = () => ["unknown"];
     await queue.round();
     t.strictSame([queue.committed, queue.done], [["b07|0||c1"], ["c1"]]);
+    t.strictSame(queue.forgotten, ["c1"]);
   });
+
+  t.test(
+    "waits for the next round if the epoch ends while the account is looked for",
+    async (t) => {
+      const queue = new Queue();
+      queue.loaded.has = () => {
+        queue.bucket.epoch = "6";
+        return false;
+      };
+      queue.add("c1");
+      queue.reply = () => ["unknown"];
+      await queue.round();
+      t.strictSame([queue.committed, queue.done, queue.size], [[], [], 1]);
+    },
+  );
 });
 
 t.test("a post whose epoch ended during the lookup waits for the next round", async (t) => {
