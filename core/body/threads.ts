@@ -14,8 +14,11 @@ const LIMITS = {
    * 150 MB.
    */
   heapMb: 256,
-  /** Time for one job, and for each MB of it besides: many times what honest bodies take on a busy machine. */
-  jobMs: 10_000,
+  /**
+   * Time for one job, and for each MB of it besides: many times what honest bodies take on a busy machine. One of 1 MB took more
+   * than 11 s on two cores with 19 processes that wanted them.
+   */
+  jobMs: 30_000,
   jobMsPerMb: 1_000,
   /** A thread without work ends after this time: an agent sends its next turn sooner. While one starts, the main thread reads. */
   idleMs: 60_000,

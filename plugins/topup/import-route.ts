@@ -46,7 +46,7 @@ export function importRoute(
       const read = readStatement(wanted.file, settings, new Date(clock.now()));
       if (typeof read === "string") return refuse.badRequest(read, "file");
       const reports = read.rows.map(({ report }) => report);
-      // A row of a file is as good as its operator's word: it needs a second person where `assign` does.
+      // A row of a file is as good as the word of its operator: it needs a second person if `assign` would.
       const largest = wanted.dry_run ? undefined : await largestCredit(reports);
       if (largest) {
         const movement = { operator, request, ...largest };
@@ -114,7 +114,7 @@ export function importRoute(
     });
   }
 
-  /** Returns the largest movement that recording these would make; undefined if they credit nobody's order. */
+  /** Returns the largest movement that recording these would make; undefined if they credit no order. */
   async function largestCredit(reports: readonly NewTransfer[]) {
     const owners = await ownersOf(reports);
     const credits = (await recording.compare(reports)).flatMap((verdict, at) => {

@@ -52,7 +52,7 @@ t.test("keys", async (t) => {
     },
   );
 
-  t.test("keep their rest whatever comes of calls that were sent before the refusal", async (t) => {
+  t.test("keep their rest if a call succeeds that was sent before the refusal", async (t) => {
     const { clock, pool, first } = newPool(FIRST, SECOND);
     const sentMs = clock.ms;
     clock.ms += 1_000;
