@@ -339,6 +339,20 @@ const EDITS: readonly Edit[] = [
     },
   },
   {
+    why: "sampling is dropped while Claude thinks",
+    protocol: "responses",
+    models: ["claude-sonnet-4-6"],
+    change: { temperature: 0.2, reasoning: { effort: "low" } },
+    dropped: "temperature",
+  },
+  {
+    why: "sampling is dropped while a Claude thinks that has no effort",
+    protocol: "responses",
+    models: ["claude-haiku-4-5"],
+    change: { top_p: 0.5, reasoning: { effort: "low" } },
+    dropped: "top_p,reasoning.effort",
+  },
+  {
     why: "sampling of a reasoning model is dropped",
     protocol: "responses",
     models: ["gpt-5.6-sol"],

@@ -1,3 +1,4 @@
+import { objectOf } from "../../../core/process/json.ts";
 import { type Facts, given, objectIn, type Rule, text } from "./rule.ts";
 
 const GENERATION_5 = /^claude-(opus-4-[78]|(fable|opus|sonnet|haiku)-5)/;
@@ -28,6 +29,22 @@ export const claudeSampling: readonly Rule[] = [
       given(body, "temperature") !== undefined &&
       given(body, "top_p") !== undefined &&
       "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+  },
+  {
+    id: "a-sampling-thinking",
+    models: /^claude-(opus-4-[156]|sonnet-4-[56]|haiku-4-5)/,
+    source: "dotCipher/opencode-claude-bridge#1; mnfst/modelparams.dev#214",
+    refuses: ({ body: { thinking, temperature, top_p } }) => {
+      const type = objectOf(thinking)?.["type"];
+      if (type !== "enabled" && type !== "adaptive") return false;
+      if (typeof temperature === "number" && temperature !== 1)
+        return "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.";
+      return (
+        typeof top_p === "number" &&
+        top_p < 0.95 &&
+        "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled or in adaptive mode."
+      );
+    },
   },
   {
     id: "a-temperature-range",

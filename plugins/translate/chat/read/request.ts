@@ -1,5 +1,6 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
+import { addSampling } from "../../messages/sampling.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import { arrange } from "../../messages/turns.ts";
 import { type OriginalNames, ToolNames } from "../../names.ts";
@@ -8,7 +9,6 @@ import type { MessagesProfile } from "../../profile.ts";
 import type { MessagesRequest, MessagesText } from "../../types.ts";
 import { addFormat, formatAsTool } from "./format.ts";
 import { History } from "./history.ts";
-import { addSampling } from "./sampling.ts";
 import { addThinking, isThinking } from "./thinking.ts";
 import { addStubs, addTools, customTools, declaredTools } from "./tools.ts";
 

@@ -1,6 +1,7 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
 import { textBlocks } from "../../messages/content.ts";
+import { addSampling } from "../../messages/sampling.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import { arrange } from "../../messages/turns.ts";
 import { ToolNames } from "../../names.ts";
@@ -86,12 +87,17 @@ function fill(
   addTools(request, body, tools, scope);
   addConversation(request, body, tools, scope, isArranged);
   addLimit(request, body, scope);
-  for (const name of ["temperature", "top_p"] as const) {
-    const value = notes.number(body, name, name);
-    // Messages goes from 0 to 1.
-    if (value !== undefined) request[name] = Math.min(1, value);
-  }
   addReasoning(request, body, notes);
+  const { temperature, top_p } = body;
+  if (isArranged) {
+    addSampling({ temperature, top_p }, request, request.thinking?.["type"] === "adaptive", scope);
+  } else {
+    for (const name of ["temperature", "top_p"] as const) {
+      const value = notes.number(body, name, name);
+      // Messages goes from 0 to 1.
+      if (value !== undefined) request[name] = Math.min(1, value);
+    }
+  }
   addFormat(request, body, scope);
   const user = notes.string(body, "user", "user");
   const id = notes.string(body, "safety_identifier", "safety_identifier") || user;

@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../../../core/plugin/index.ts";
-import type { Scope } from "../../messages/scope.ts";
-import type { MessagesRequest } from "../../types.ts";
+import type { JsonObject } from "../../../core/plugin/index.ts";
+import type { MessagesRequest } from "../types.ts";
+import type { Scope } from "./scope.ts";
 
 /** Minimum `top_p` with thinking: the upstream refuses a smaller one. */
 const THINKING_TOP_P_MIN = 0.95;
