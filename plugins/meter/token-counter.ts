@@ -14,7 +14,8 @@ const WINDOW_MS = 60_000;
 const THREAD_HEAP_MB = 768;
 /** Bytes that count for each request in addition to its own: even the shortest costs some time. */
 const REQUEST_BYTES = 1_024;
-const COUNT_TIMEOUT_MS = 10_000;
+/** 10 MB take a second; on a busy machine they took more than 10. */
+const COUNT_TIMEOUT_MS = 30_000;
 /** Time for the thread to load the tokenizer: a second, but many on a busy machine. */
 const START_TIMEOUT_MS = 120_000;
 const IDLE_MS = 60_000;
@@ -39,7 +40,7 @@ interface Queue {
 
 /**
  * Counts tokens on a worker thread, one request at a time, for the key with the least work done. The tokenizer takes about 80 MB, so the thread
- * starts with the first request and ends after a minute without one. A thread that counts for over 10 s is replaced.
+ * starts with the first request and ends after a minute without one. A thread that counts for over 30 s is replaced.
  */
 export class TokenCounter {
   private worker: Worker | undefined = undefined;
