@@ -121,7 +121,6 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   replied(stated: number, headers: Headers): void {
-    this.hear();
     // Any 2xx status counts as success. The body decides what the reply is worth.
     const status = stated >= 200 && stated < 300 ? 200 : stated;
     this.status = status;
@@ -130,6 +129,8 @@ export class Exchange implements AttemptListener, Flow {
     if (!attempt) return;
     const { adapter } = attempt.upstream;
     if (status !== 200) {
+      // The body of a refusal has its time from here on.
+      this.hear();
       this.call.taken = false;
       adapter.refused?.(status);
     }
