@@ -72,10 +72,8 @@ export class People {
     return made.length > 0 ? token : undefined;
   }
 
-  /** Returns how many of the person's tokens it has revoked: only owners may have made some. */
-  async setRole(id: string, role: Role): Promise<number> {
+  async setRole(id: string, role: Role): Promise<void> {
     await this.database.query("update operators set role = $2 where id = $1", [id, role]);
-    return role === "owner" ? 0 : this.revokeTokensOf(id);
   }
 
   /** Takes password, second factor and sessions away. Returns the token of a new link. */
@@ -85,19 +83,8 @@ export class People {
     return token;
   }
 
-  /** Returns how many of the person's tokens it has revoked. */
-  async remove(id: string): Promise<number> {
+  async remove(id: string): Promise<void> {
     await this.clear(id, "link_hash = null, link_ends_at = null, removed_at = $2", [this.now()]);
-    return this.revokeTokensOf(id);
-  }
-
-  private async revokeTokensOf(id: string): Promise<number> {
-    const revoked = await this.database.query(
-      `update operator_tokens set revoked_at = $2
-      where person = (select email from operators where id = $1) and revoked_at is null returning id`,
-      [id, this.now()],
-    );
-    return revoked.length;
   }
 
   /** Stores the second factor that waits for its first code. */

@@ -81,8 +81,9 @@ export function operatorRoutes(
         if (isRefusal(wanted)) return wanted;
         const person = await personIn(params);
         if (isRefusal(person)) return person;
-        const tokensRevoked = await people.setRole(person.id, wanted.role);
+        await people.setRole(person.id, wanted.role);
         const { email, role: role_before } = person;
+        const tokensRevoked = wanted.role === "owner" ? 0 : await tokens.revokeMadeBy(email);
         return done({ email, role: wanted.role, role_before, tokens_revoked: tokensRevoked });
       },
     },
@@ -104,7 +105,8 @@ export function operatorRoutes(
       async handle({ params }) {
         const person = await personIn(params);
         if (isRefusal(person)) return person;
-        const tokensRevoked = await people.remove(person.id);
+        await people.remove(person.id);
+        const tokensRevoked = await tokens.revokeMadeBy(person.email);
         return done({ email: person.email, removed: true, tokens_revoked: tokensRevoked });
       },
     },

@@ -116,6 +116,15 @@ export class Tokens {
     return revoked?.id;
   }
 
+  /** Revokes what a person who is no owner any more has made. Returns how many. */
+  async revokeMadeBy(person: string): Promise<number> {
+    const revoked = await this.database.query(
+      "update operator_tokens set revoked_at = $2 where person = $1 and revoked_at is null returning id",
+      [person, this.now()],
+    );
+    return revoked.length;
+  }
+
   /** Deletes sessions that have ended. */
   async sweep(): Promise<void> {
     await this.database.query(

@@ -64,9 +64,9 @@ export function identify(
     else if (of.hindrance !== undefined) verdicts[at] = { kind: "new" };
   });
 
-  const nearby = nearBy(all);
+  const near = nearBy(all);
   const possible = (report: One<NewTransfer>, days: number) =>
-    nearby(report, days).filter((known) => !taken.has(known) && isPossible(report, known));
+    near(report, days).filter((known) => !taken.has(known) && isPossible(report, known));
   each((report, at) => {
     const same = possible(report, APART_DAYS_MAX).find((known) => hasSameReference(report, known));
     if (same) take(at, same);
@@ -78,13 +78,14 @@ export function identify(
     if (!firstOf.has(row)) firstOf.set(row, at);
   }
   each((report, at) => {
-    const near = possible(report, APART_DAYS_MAX).filter((known) => !isAnother(report, known));
-    const isOfDay = inDays(report, TEXT_DAYS_MAX);
+    const notAnother = (known: One<Known>) => !isAnother(report, known);
+    const ofDay = possible(report, TEXT_DAYS_MAX).filter(notAnother);
     // SePay may report a second payment for an order that a statement had before, so of its reports the text does not decide.
-    const isDecisive = report.of.source === "import";
-    const same = near.find((known) => isDecisive && isOfDay(known) && hasSameText(report, known));
-    const isTwice = report.of.source === "import" && firstOf.get(rowOf(report)) !== at;
-    const alike = near.find((known) => isOfDay(known) || hasSameText(report, known));
+    const isImport = report.of.source === "import";
+    const same = isImport ? ofDay.find((known) => hasSameText(report, known)) : undefined;
+    const isTwice = isImport && firstOf.get(rowOf(report)) !== at;
+    const apart = possible(report, APART_DAYS_MAX).filter(notAnother);
+    const alike = ofDay[0] ?? apart.find((known) => resembles(report, known));
     if (same) take(at, same);
     else if (alike) verdicts[at] = { kind: "unclear", alike: alike.of.id };
     else verdicts[at] = isTwice ? { kind: "unclear", alike: null } : { kind: "new" };
@@ -175,20 +176,17 @@ function isAnother({ of: report }: One<NewTransfer>, { of: known }: One<Known>):
   return haveCodes && !report.codes.some((code) => known.codes.includes(code));
 }
 
-/** Returns a function that is true for a transfer at most some days before or after, or of an unknown day. */
-function inDays({ of }: One<NewTransfer>, days: number) {
-  const day = dayNumber(of.bankDay);
-  return (known: One<Known>): boolean => {
-    const other = dayNumber(known.of.bankDay);
-    return day === null || other === null || Math.abs(day - other) <= days;
-  };
+/** Returns true if the texts or the references are the same, however short these are. */
+function resembles(report: One<NewTransfer>, known: One<Known>): boolean {
+  const { reference } = report;
+  const hasReference =
+    reference.length >= REFERENCE_CHARACTERS_MIN && reference === known.reference;
+  return hasReference || hasSameText(report, known);
 }
 
-/** Returns true if the references are the same, or the texts are and the references do not contradict. */
+/** Returns true if the texts are the same and the references do not contradict. */
 function hasSameText(report: One<NewTransfer>, known: One<Known>): boolean {
-  if (areComparable(report.reference, known.reference)) {
-    return report.reference === known.reference;
-  }
+  if (areComparable(report.reference, known.reference)) return false;
   const { codes } = known.of;
   if (report.of.codes.length > 0) return report.of.codes.some((code) => codes.includes(code));
   const isLong = Math.min(report.content.length, known.content.length) >= TEXT_CHARACTERS_MIN;

@@ -1,4 +1,3 @@
-import { objectOf } from "../../../core/process/json.ts";
 import { type Facts, given, objectIn, type Rule, text } from "./rule.ts";
 
 const GENERATION_5 = /^claude-(opus-4-[78]|(fable|opus|sonnet|haiku)-5)/;
@@ -34,9 +33,9 @@ export const claudeSampling: readonly Rule[] = [
     id: "a-sampling-thinking",
     models: /^claude-(opus-4-[156]|sonnet-4-[56]|haiku-4-5)/,
     source: "dotCipher/opencode-claude-bridge#1; mnfst/modelparams.dev#214",
-    refuses: ({ body: { thinking, temperature, top_p } }) => {
-      const type = objectOf(thinking)?.["type"];
-      if (type !== "enabled" && type !== "adaptive") return false;
+    refuses: (facts) => {
+      const { temperature, top_p } = facts.body;
+      if (!claudeThinks(facts)) return false;
       if (typeof temperature === "number" && temperature !== 1)
         return "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.";
       return (
