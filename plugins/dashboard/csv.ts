@@ -1,5 +1,5 @@
 import { fieldsIn, formatVnd, type Services, usageJson } from "../../core/plugin/index.ts";
-import type { Decimal } from "../page-parts/browser/csv.ts";
+import { type Decimal, inert } from "../page-parts/browser/csv.ts";
 import { vietnamTime } from "../page-parts/vietnam-time.ts";
 import type { CallRecord } from "./call-record.ts";
 
@@ -127,15 +127,10 @@ function fieldText(value: CallRecord[keyof CallRecord], { number }: Style): stri
   return csvText(String(value));
 }
 
-/**
- * Returns `text` as a CSV field. A spreadsheet runs a text that begins with =, +, -, @, a tab or a
- * carriage return as a formula, and callers choose the names of keys and models. An apostrophe in
- * front prevents this, also behind a comma, a semicolon or a tab: a spreadsheet in another language
- * splits the text there, whatever is quoted.
- */
+/** Returns `text` as a CSV field that no spreadsheet runs. */
 export function csvText(text: string): string {
-  const inert = text.replace(/(^|[,;\t\r\n])(?=[ ]*[=+\-@]|^[\t\r])/g, "$1'");
-  return /[",;\t\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+  const plain = inert(text);
+  return /[",;\t\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }
 
 function styleOf(decimal: Decimal): Style {

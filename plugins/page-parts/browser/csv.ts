@@ -1,9 +1,4 @@
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
-/**
- * A spreadsheet runs a text that begins like this as a formula, and customers choose the names of keys. In another language it
- * splits the text also behind a comma, a semicolon or a tab, whatever is quoted.
- */
-const FORMULA = /(^|[,;\t\r\n])(?=[ ]*[=+\-@]|^[\t\r])/g;
 /** Spreadsheets read a file as UTF-8 if it begins with this. */
 const MARK = "\ufeff";
 
@@ -38,7 +33,16 @@ function fieldOf(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "object") return quoted(JSON.stringify(value));
   if (typeof value !== "string" || NUMBER.test(value)) return String(value);
-  return quoted(value.replace(FORMULA, "$1'"));
+  return quoted(inert(value));
+}
+
+/**
+ * Returns a text that no spreadsheet runs as a formula: one that begins with =, +, -, @, a tab or a carriage return, and customers
+ * choose the names of keys. An apostrophe in front prevents it, also behind a comma, a semicolon or a tab: a spreadsheet in
+ * another language splits the text there, whatever is quoted.
+ */
+export function inert(text: string): string {
+  return text.replace(/(^|[,;\t\r\n])(?=[ ]*[=+\-@]|^[\t\r])/g, "$1'");
 }
 
 function quoted(text: string): string {
