@@ -83,6 +83,11 @@ export const messagesCases: readonly StrictCase[] = [
   ["a-system-not-empty", "claude-opus-5", { system: [{ type: "text", text: " " }] }],
   ["a-sampling-removed", "claude-opus-5-5", { temperature: 0.2 }],
   ["a-sampling-both", "claude-haiku-4-5", { temperature: 0.2, top_p: 0.9 }],
+  [
+    "a-sampling-thinking",
+    "claude-haiku-4-5",
+    { max_tokens: 4096, temperature: 0.2, thinking: { type: "enabled", budget_tokens: 2048 } },
+  ],
   ["a-temperature-range", "claude-haiku-4-5", { temperature: 1.5 }],
   ["a-stop-blank", "claude-opus-5", { stop_sequences: [" "] }],
   [
