@@ -73,7 +73,7 @@ export class Bucket {
   private full = false;
   private currentState: BucketState = "away";
   private isOpen = false;
-  private waiters: (() => void)[] = [];
+  private readonly waiters = new Set<() => void>();
   private gathered: Operations | undefined;
   private readonly sendGathered = (): void => this.flush();
 
@@ -158,9 +158,8 @@ export class Bucket {
     this.currentState = state;
     this.isOpen = isOpen;
     if (!this.isReady) return;
-    const { waiters } = this;
-    this.waiters = [];
-    for (const wake of waiters) wake();
+    for (const wake of this.waiters) wake();
+    this.waiters.clear();
   }
 
   /**
@@ -201,19 +200,29 @@ export class Bucket {
     await reply;
   }
 
-  /** Resolves once money may be moved and wallets may be loaded. */
-  whenLoadable(): Promise<void> {
-    if (this.isReady) return Promise.resolve();
-    return new Promise((resolve) => this.waiters.push(resolve));
+  /**
+   * Resolves once money may be moved and wallets may be loaded. Rejects after `limitMs`: an epoch may stay closed for hours,
+   * and a call that has been refused must leave nothing behind.
+   */
+  async whenLoadable(limitMs?: number): Promise<void> {
+    if (this.isReady) return;
+    let wake = () => {};
+    const ready = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    this.waiters.add(wake);
+    if (limitMs === undefined) return ready;
+    const result = await withTimeout(ready, limitMs, this.options.machine);
+    if (result !== TIMED_OUT) return;
+    this.waiters.delete(wake);
+    throw new NotMember(this.name);
   }
 
   /** Waits for a bucket that is being joined. Rejects if Redis is unreachable, or after `joinWaitMs`. */
   async whenReady(): Promise<void> {
     if (this.isReady) return;
     if (this.state === "away") throw new RedisAway("away");
-    const { machine } = this.options;
-    const joined = await withTimeout(this.whenLoadable(), LIFETIMES.joinWaitMs, machine);
-    if (joined === TIMED_OUT) throw new NotMember(this.name);
+    await this.whenLoadable(LIFETIMES.joinWaitMs);
   }
 
   /** Runs `work` as a member of the bucket. If it must be joined first, waits and tries again, 3 times in all. */

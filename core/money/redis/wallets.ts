@@ -3,6 +3,7 @@ import { failpoint } from "../../process/failpoint.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import type { Balances, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 import { ofKey, walletKey } from "../purse.ts";
 import { type Bucket, isJoining, NotMember } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
@@ -83,7 +84,7 @@ export class RedisWallets {
     read: () => Promise<WalletSnapshot | undefined>,
   ): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
-      await bucket.whenLoadable();
+      await bucket.whenLoadable(LIFETIMES.loadTimeoutMs);
       const { epoch } = bucket;
       const [available, closes] = listOf(
         await this.client.call("HMGET", bucket.epochKeys.wallets, `${key}:a`, CLOSES),

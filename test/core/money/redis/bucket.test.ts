@@ -1,7 +1,10 @@
 import t from "tap";
+import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
 import { Bucket, NotMember } from "../../../../core/money/redis/bucket.ts";
+import { BucketMap } from "../../../../core/money/redis/bucket-map.ts";
 import { BucketKeys } from "../../../../core/money/redis/keys.ts";
 import { asReply } from "../../../../core/money/redis/operations.ts";
+import { RedisWallets } from "../../../../core/money/redis/wallets.ts";
 import type { RedisCommands } from "../../../../core/redis/client.ts";
 import { ManualMachine } from "../manual-machine.ts";
 import { sentOperations } from "./sent-operations.ts";
@@ -21,7 +24,7 @@ function stage(counts: number[] = [], reply: (name: string) => string = () => "o
   const bucket = new Bucket(new BucketKeys("t", 0), { client, process: "me", machine, onTrouble });
   bucket.enter("1-a", "");
   bucket.set("ready", true);
-  return { bucket, troubles, scripts };
+  return { bucket, client, machine, troubles, scripts };
 }
 
 t.test("a reply counts only if its count of operations is above all before", async (t) => {
@@ -55,6 +58,33 @@ t.test("work in a bucket that must be joined first is tried three times", async 
   t.equal(tries, 3);
   await t.rejects(work(1, new Error("other")), /other/);
   t.equal(tries, 1);
+});
+
+t.test("a call that is refused while a bucket is closed leaves nothing behind", async (t) => {
+  const { bucket, client, machine } = stage();
+  bucket.set("ready", false);
+  const wallets = new RedisWallets(client, new BucketMap([bucket]));
+  let loads = 0;
+  const load = (accountId: string) =>
+    wallets
+      .load(accountId, async () => undefined)
+      .finally(() => {
+        loads += 1;
+      });
+  const calls = ["A", "B", "A"].map((accountId) => t.rejects(load(accountId), NotMember));
+  calls.push(t.rejects(bucket.whenReady(), NotMember));
+  await machine.advance(LIFETIMES.joinWaitMs);
+  t.equal(loads, 0, "a load waits for the ledger of a slow gateway");
+  await machine.advance(LIFETIMES.loadTimeoutMs - LIFETIMES.joinWaitMs);
+  t.equal(loads, 3);
+  await Promise.all(calls);
+  t.equal(machine.timersRunning, 0);
+  const late = load("A");
+  await machine.advance(1);
+  t.equal(loads, 3, "the next load of the wallet waits anew");
+  client.call = async () => ["1", "0"];
+  bucket.set("ready", true);
+  t.equal(await late, true);
 });
 
 t.test("operations of one turn are one script, and each gets its own reply", async (t) => {
