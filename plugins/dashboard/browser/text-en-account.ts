@@ -297,6 +297,8 @@ export const account = {
   "error.401": "Your key or session is no longer valid. Sign in again, or use another key.",
   "error.402":
     "Your balance is too low for this call. After a top-up, the same key works right away.",
+  "error.key_budget_exceeded":
+    "Too little is left of this key’s budget for this call. Use another key, or raise the budget on the page API keys.",
   "error.403": "You are not allowed to do this. If you think that you should be, contact support.",
   "error.404": "Not found.",
   "error.413": "The request is too large.",

@@ -52,6 +52,9 @@ export const team = {
   "team.remove.text": "The keys of {email} in the team are revoked at once. The calls stay.",
   "team.removed": "{email} has been removed.",
   "keys.ofmember": "A member's",
+  "team.nobalance": "The team’s balance is too low for this call. Ask its owner to top up.",
+  "error.member_budget_exceeded":
+    "Too little is left of your budget in this team for this call. Ask the team’s owner to raise it.",
   "error.known_member": "This address is in the team, or invited to it.",
   "error.team_full": "The team is full. Remove a member or an invitation first.",
   "error.too_many_invitations": "The team has invited too many people today. Try again tomorrow.",

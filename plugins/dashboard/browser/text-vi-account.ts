@@ -300,6 +300,8 @@ export const account = {
   "error.401":
     "Khóa API hoặc phiên đăng nhập không còn hiệu lực. Hãy đăng nhập lại hoặc dùng khóa khác.",
   "error.402": "Số dư không đủ cho lượt gọi này. Nạp tiền xong, khóa API dùng được ngay.",
+  "error.key_budget_exceeded":
+    "Ngân sách của khóa API này không còn đủ cho lượt gọi. Hãy dùng khóa khác, hoặc tăng ngân sách ở trang Khóa API.",
   "error.403":
     "Bạn không được phép làm việc này. Nếu bạn cho rằng có nhầm lẫn, hãy liên hệ hỗ trợ.",
   "error.404": "Không tìm thấy.",

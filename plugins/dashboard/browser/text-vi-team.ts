@@ -54,6 +54,9 @@ export const team = {
     "Các khóa API của {email} trong nhóm sẽ bị thu hồi ngay. Các lượt gọi đã có vẫn được giữ.",
   "team.removed": "Đã xóa {email} khỏi nhóm.",
   "keys.ofmember": "Của thành viên",
+  "team.nobalance": "Số dư của nhóm không đủ cho lượt gọi này. Hãy nhờ chủ ví nạp tiền.",
+  "error.member_budget_exceeded":
+    "Ngân sách của bạn trong nhóm không còn đủ cho lượt gọi này. Hãy nhờ chủ ví tăng ngân sách.",
   "error.known_member": "Địa chỉ này đã ở trong nhóm hoặc đã được mời.",
   "error.team_full": "Nhóm đã đủ người. Hãy xóa bớt một thành viên hoặc lời mời.",
   "error.too_many_invitations":

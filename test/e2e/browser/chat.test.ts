@@ -194,6 +194,21 @@ t.test("the chat in a browser", async (t) => {
     );
   });
 
+  t.test("says that the budget of a key is used up, and offers no top-up", async (t) => {
+    const { page, session } = await stage.customer();
+    await credit(stage.gateway, session.accountId, 50_000);
+    await session.post("/keys", { name: "laptop", limits: { day_vnd: "1" } });
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/chat`);
+    await say(page, prompt({ text: "never said" }));
+    const problem = page.getByRole("alert");
+    await problem.getByText("Ngân sách của khóa API này không còn đủ cho lượt gọi.").waitFor();
+    const links = await problem
+      .getByRole("link")
+      .evaluateAll((all) => all.map((link) => link.getAttribute("href")));
+    t.strictSame(links, ["/dashboard/keys"]);
+  });
+
   t.test("reports a provider's failure, before a reply and in the middle of one", async (t) => {
     const { page } = await chatter(50_000);
     await say(page, prompt({ status: 500 }));

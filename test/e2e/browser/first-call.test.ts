@@ -137,6 +137,19 @@ t.test("a customer in a browser", async (t) => {
     t.strictSame(complaints, []);
   });
 
+  t.test("sees that a key's budget refused the first call, and the page to raise it", async (t) => {
+    const { page, session } = await stage.customer();
+    await credit(stage.gateway, session.accountId, 50_000);
+    const { key } = (await session.post("/keys", { name: "a", limits: { day_vnd: "1" } })).body;
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/how-to`);
+    await page.getByText("Đang chờ lượt gọi đầu tiên của khóa API này").waitFor();
+    t.equal((await ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"))).status, 402);
+    const refused = page.locator(".notice.bad", { hasText: "402, Hết ngân sách của khóa API" });
+    await refused.getByRole("link", { name: "Khóa API" }).waitFor();
+    t.equal(await refused.getByRole("link").count(), 1);
+  });
+
   t.test("signs in with the keyboard alone, and skips to the content", async (t) => {
     const { page, complaints, session } = await stage.customer();
     await page.goto(`${stage.url}/dashboard/usage`);

@@ -6,6 +6,7 @@ import { notice } from "../../../page-parts/browser/form.ts";
 import { number, seconds, vnd } from "../../../page-parts/browser/format.ts";
 import { get } from "../api.ts";
 import type { CallRecord } from "../contract.ts";
+import { adviceOnMoney } from "../lack-of-money.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 import { MarkdownView } from "./markdown.ts";
@@ -89,14 +90,7 @@ export class AnswerView {
 
   /** Shows an error, and a link to the page that helps with it. */
   fail(error: unknown): void {
-    const status = error instanceof ApiError ? error.status : 0;
-    const link =
-      status === 402
-        ? el("a", { class: "button primary small", href: `${BASE}/top-up` }, t("topup.action"))
-        : status === 401
-          ? el("a", { class: "button small", href: `${BASE}/keys` }, t("nav.keys"))
-          : null;
-    fill(this.problem, notice("bad", el("p", {}, failureText(error)), link));
+    fill(this.problem, notice("bad", failureContent(error)));
   }
 
   /**
@@ -120,6 +114,18 @@ export class AnswerView {
     }
     fill(cost, el("a", { href: `${BASE}/usage` }, t("chat.cost.later")));
   }
+}
+
+function failureContent(error: unknown): Child {
+  const { status, code } = error instanceof ApiError ? error : { status: 0, code: null };
+  if (status === 402) {
+    const { text, link } = adviceOnMoney(code);
+    return [el("p", {}, text), link];
+  }
+  return [
+    el("p", {}, failureText(error)),
+    status === 401 && el("a", { class: "button small", href: `${BASE}/keys` }, t("nav.keys")),
+  ];
 }
 
 function detail(call: CallRecord): string {

@@ -5,7 +5,8 @@ import { ago, vnd } from "../../../page-parts/browser/format.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
 import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
-import type { CallPage, Refused } from "../contract.ts";
+import type { CallPage, Refused, RefusedCall } from "../contract.ts";
+import { adviceOnMoney } from "../lack-of-money.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 
@@ -65,7 +66,7 @@ async function lastOf(keyId: string, openedMs: number): Promise<{ id: string; co
     const content = notice(
       "bad",
       el("strong", {}, t("arrival.refused", { status: refused.status, cause })),
-      el("p", {}, advice(refused.status)),
+      el("p", {}, advice(refused)),
     );
     return { id: refused.call_id, content };
   }
@@ -79,8 +80,11 @@ async function lastOf(keyId: string, openedMs: number): Promise<{ id: string; co
   return { id: call.call_id, content };
 }
 
-function advice(status: number): Child {
-  if (status === 402) return el("a", { href: `${BASE}/top-up` }, t("topup.action"));
+function advice({ status, cause }: RefusedCall): Child {
+  if (status === 402) {
+    const { text, link } = adviceOnMoney(cause);
+    return link ?? text;
+  }
   return textIfAny(`arrival.advice.${status}`) ?? t("arrival.advice");
 }
 
