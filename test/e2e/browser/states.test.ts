@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { admin, credit } from "../../support/admin.ts";
-import { PASSWORD } from "../../support/browser-session.ts";
+import { BrowserSession, newEmail, ownAddress, PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { until } from "../../support/until.ts";
 import { type Stage, startStage } from "./stage.ts";
@@ -191,6 +191,36 @@ t.test("states that few customers see", async (t) => {
     t.equal((await balance.textContent())?.trim(), "");
     isHeld = false;
     for (const reply of replies) reply();
+  });
+
+  t.test("a mailed link works in another language, and after a failure", async (t) => {
+    const { page, session } = await stage.customer();
+    await session.post("/password/forgot", { email: session.email });
+    const keys = "**/account/v1/password/reset/keys";
+    await page.route(keys, (route) => route.abort());
+    await page.goto(await stage.mailServer.linkTo(session.email, "reset"));
+    await page.getByText("Không kết nối được máy chủ.").waitFor();
+    await page.unroute(keys);
+    await page.getByRole("button", { name: "Thử lại" }).click();
+    await page.getByLabel("Mật khẩu mới").waitFor();
+    await page.getByRole("button", { name: "English" }).click();
+    await page.getByLabel("New password").fill("another long password");
+    await page.getByRole("button", { name: "Set password" }).click();
+    await page.getByText("Your password has been changed.").waitFor();
+    t.equal((await session.signIn(session.email, "another long password")).status, 200);
+
+    const { page: other } = await stage.visitor();
+    const visitor = new BrowserSession(stage.gateway);
+    visitor.headers = { "x-forwarded-for": ownAddress() };
+    const email = newEmail();
+    await visitor.post("/sign-up", { email, password: PASSWORD, agreed: true });
+    await other.goto(await stage.mailServer.linkTo(email, "verify"));
+    await other.getByLabel("Mật khẩu").waitFor();
+    await other.getByRole("button", { name: "English" }).click();
+    await other.getByLabel("Password").fill(PASSWORD);
+    await other.getByRole("button", { name: "Verify and sign in" }).click();
+    await other.getByText("Giờ bạn có thể tạo khóa API").waitFor();
+    t.equal((await visitor.signIn(email)).status, 200);
   });
 
   t.test("a reset keeps or revokes keys only as chosen, and its link works once", async (t) => {

@@ -17,10 +17,13 @@ interface ActiveKey {
   readonly last_used_at: string | null;
 }
 
+/** The token of the link, for as long as the page may be shown again: in another language, or after a failure. */
+let token = "";
+
 export async function render({ root, signal }: PageContext): Promise<void> {
-  const token = takeSecrets().get("token") ?? "";
+  token = takeSecrets().get("token") ?? token;
   fill(root, waiting());
-  const keys = await activeKeys(token);
+  const keys = await activeKeys();
   if (signal.aborted) return;
   if (!keys) {
     fill(root, usedLink());
@@ -34,6 +37,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
       password: password.input.value,
       revoke_keys: choices.isRevoking(),
     });
+    token = "";
     // The reset ended every session, including this one.
     forgetAccount();
     fill(root, done(revoked));
@@ -44,7 +48,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 }
 
 /** Returns the keys that can be revoked; undefined if the link is not valid any more. */
-async function activeKeys(token: string): Promise<readonly ActiveKey[] | undefined> {
+async function activeKeys(): Promise<readonly ActiveKey[] | undefined> {
   if (token === "") return undefined;
   try {
     return (await post<{ data: ActiveKey[] }>("/password/reset/keys", { token })).data;

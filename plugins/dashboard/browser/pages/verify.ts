@@ -7,9 +7,12 @@ import { BASE } from "../routes.ts";
 import { currentAccount, verifyAddress } from "../session.ts";
 import { t } from "../text.ts";
 
+/** The token of the link, for as long as the page may be shown again, such as in another language. */
+let token = "";
+
 /** Asks for the password of the sign-up: a stranger may have signed up with the reader's address. */
 export function render({ root }: PageContext): void {
-  const token = takeSecrets().get("token") ?? "";
+  token = takeSecrets().get("token") ?? token;
   if (token === "" && currentAccount()?.email_verified) {
     fill(root, verified());
     return;
@@ -22,6 +25,7 @@ export function render({ root }: PageContext): void {
   });
   const submit = async () => {
     await verifyAddress(token, password.input.value);
+    token = "";
     // Draws the menu of a customer, and this page again without its token.
     await show();
   };
