@@ -14,6 +14,15 @@ export function openDialog(title: string, ...content: Child[]): HTMLDialogElemen
   return dialog;
 }
 
+/** Closes all dialogs, as if their reader had cancelled: each belongs to the page that opened it, and may show a secret. */
+export function closeDialogs(): void {
+  for (const dialog of document.querySelectorAll("dialog")) {
+    dialog.close();
+    // The event that removes it comes later than the next page.
+    dialog.remove();
+  }
+}
+
 /** Asks for confirmation. Resolves with true if the customer chooses `action`. */
 export function confirmed(title: string, text: string, action: string): Promise<boolean> {
   return new Promise((resolve) => {

@@ -1,4 +1,5 @@
 import { announce } from "./announce.ts";
+import { closeDialogs } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { useFontIfLoaded } from "./font.ts";
 import { notice } from "./form.ts";
@@ -48,6 +49,7 @@ export function go(address: string, { replace = false } = {}): void {
 export async function show(): Promise<void> {
   pageAbort.abort();
   pageAbort = new AbortController();
+  closeDialogs();
   const { signal } = pageAbort;
   if (!site) return;
   const { base, routes } = site;

@@ -1,4 +1,4 @@
-import { openDialog } from "./dialog.ts";
+import { closeDialogs, openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { useFontIfLoaded } from "./font.ts";
 import { icon, mark } from "./icons.ts";
@@ -31,6 +31,7 @@ export function showBare(base: string): HTMLElement {
   const app = document.getElementById("app");
   if (!app) throw new Error("the document has no place for the app");
   app.className = "app visitor";
+  closeDialogs();
   useFontIfLoaded();
   fill(app, el("header", { class: "header" }, brand(base)), main);
   return main;

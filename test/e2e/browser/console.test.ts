@@ -265,6 +265,21 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     t.equal(await page.evaluate(() => sessionStorage.length), 0);
   });
 
+  t.test("hides a secret when it has been left alone for half an hour", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await page.clock.install();
+    await signIn(visitor, "/operators");
+    await page.getByRole("button", { name: "Invite a person" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Email").fill("idle@shop.test");
+    await dialog.getByRole("button", { name: "Invite a person" }).click();
+    await dialog.locator("[data-secret]").waitFor();
+    await page.clock.fastForward("31:00");
+    await page.getByText("Your session has ended.").waitFor();
+    t.equal(await dialog.count(), 0);
+  });
+
   t.test("credits once, after a look at the balance before and after", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
     const { page } = visitor;

@@ -158,6 +158,26 @@ t.test("states that few customers see", async (t) => {
     t.equal(await page.getByText("Phiên đăng nhập đã kết thúc.").count(), 0);
   });
 
+  t.test("a key that is shown goes with the page that shows it", async (t) => {
+    const { page, session } = await signedIn();
+    await session.post("/keys", { name: "laptop" });
+    await page.getByRole("link", { name: "Khóa API" }).first().click();
+    await page.getByRole("button", { name: "Xem khóa API laptop" }).click();
+    await page.locator("[data-secret]").waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Tổng quan" }).waitFor();
+    t.equal(await page.getByRole("dialog").count(), 0);
+    await page.goForward();
+    const revoke = page.getByRole("button", { name: "Thu hồi khóa API laptop" });
+    await revoke.click();
+    await page.getByRole("dialog").waitFor();
+    await page.goBack();
+    await page.goForward();
+    await revoke.waitFor();
+    t.equal(await page.getByRole("dialog").count(), 0, "nothing is revoked by leaving");
+    t.equal((await session.get("/keys")).body.data[0].status, "active");
+  });
+
   t.test("the next customer of a browser never sees the last one's balance", async (t) => {
     const { page, session } = await signedIn();
     const next = await stage.customer();

@@ -1,5 +1,5 @@
 import { copyButton } from "../../../page-parts/browser/copy.ts";
-import { openDialog } from "../../../page-parts/browser/dialog.ts";
+import { closeDialogs, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, dateTime } from "../../../page-parts/browser/format.ts";
@@ -145,7 +145,7 @@ function showing(field: "link" | "token", done: Done) {
   return async (path: string, body: object) => {
     const reply = await post<Readonly<Record<string, string>>>(path, body);
     const secret = reply[field] ?? "";
-    for (const open of document.querySelectorAll("dialog")) open.close();
+    closeDialogs();
     const dialog = openDialog(
       t(`operators.${field}`),
       notice("good", t(`operators.${field}.text`)),
