@@ -11,6 +11,7 @@ import {
   type TestOperator,
   totpCode,
 } from "../../support/operators.ts";
+import { until } from "../../support/until.ts";
 import { findings, sticksOut } from "./inspect.ts";
 import { type Stage, startStage } from "./stage.ts";
 
@@ -111,6 +112,21 @@ t.test("operators in the console", async (t) => {
       t.equal(await page.locator('.sidebar a[href$="/books"]').count(), 1);
     },
   );
+
+  t.test("says when to try again after too many wrong passwords", async () => {
+    const { page } = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    await open(page, "/sign-in");
+    await page.fill("input[type=email]", "thief@shop.test");
+    await page.fill("input[type=password]", "not the password");
+    const submit = page.locator("button[type=submit]:not([aria-busy=true])");
+    const refused = page.getByText(/^Too many requests\. Try again in \d+ seconds?\.$/);
+    await until("the wrong passwords are too many", async () => {
+      const reply = page.waitForResponse("**/admin/v1/sign-in");
+      await submit.click();
+      return (await reply).status() === 429;
+    });
+    await refused.waitFor();
+  });
 
   for (const role of roles.names) {
     t.test(`${role}: every page opens, and asks for nothing that is refused`, async (t) => {
