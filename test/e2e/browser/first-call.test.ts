@@ -218,6 +218,19 @@ t.test("a customer in a browser", async (t) => {
     t.match(await page.locator("[data-secret]").textContent(), /^tg-/);
   });
 
+  t.test("gives the password again before How to connect makes the first key", async (t) => {
+    const { page, session } = await stage.customer();
+    await signInByForm(page, stage.url, session.email);
+    await ledgerSql(stage.gateway, "update account_sessions set proven_at = '2020-01-01'");
+    await page.goto(`${stage.url}/dashboard/how-to?client=claude-code&system=bash`);
+    await page.getByRole("button", { name: "Tạo khóa" }).click();
+    const asked = page.getByRole("dialog", { name: "Xác nhận là bạn" });
+    await asked.getByLabel("Mật khẩu hiện tại").fill(PASSWORD);
+    await asked.getByRole("button", { name: "Tiếp tục" }).click();
+    await page.locator(".snippet pre", { hasText: 'ANTHROPIC_AUTH_TOKEN="tg-' }).waitFor();
+    t.equal((await session.get("/keys")).body.data.length, 1);
+  });
+
   t.test("finds a sign-in form that no link has filled in", async (t) => {
     for (const email of ["thief@tollgate.test", "demo@tollgate.local"]) {
       const { page } = await stage.visitor();

@@ -19,6 +19,7 @@ import {
   type System,
 } from "../how-to/clients.ts";
 import { keyText, usableKeys } from "../own-keys.ts";
+import { proved } from "../proof.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
@@ -169,7 +170,7 @@ function partView({ name }: Client, { kind, file = "", code, isAlternative }: Pa
 
 function makeKey(context: PageContext): HTMLElement {
   const make = async () => {
-    await post("/keys", { name: t("howto.keyname") });
+    await proved(() => post("/keys", { name: t("howto.keyname") }));
     await render(context);
   };
   return form(t("keys.create"), make, el("p", {}, t("howto.nokey")));
