@@ -157,6 +157,8 @@ export const text = {
     "An email or part of it, the id of an account, key or call, an API key, an order code, a bank reference.",
   "search.order": "Top-up orders",
   "search.none": "Nothing found.",
+  "search.onlyids":
+    "Your role finds a customer by the id of an account or a key, not by an address.",
   "customers.lead": "Find a customer; open one for wallet, keys, calls and actions.",
   "customers.query": "Email, id or API key",
   "customers.email": "Email",

@@ -155,6 +155,8 @@ export const text: Dictionary = {
     "Email hoặc một phần, mã tài khoản, mã khóa, mã lượt gọi, khóa API, mã đơn, mã tham chiếu ngân hàng.",
   "search.order": "Đơn nạp tiền",
   "search.none": "Không tìm thấy gì.",
+  "search.onlyids":
+    "Vai trò của bạn tìm khách hàng bằng mã tài khoản hoặc mã khóa, không tìm bằng địa chỉ.",
   "customers.lead": "Tìm khách hàng; mở một khách hàng để xem ví, khóa, lượt gọi và thao tác.",
   "customers.query": "Email, mã hoặc khóa API",
   "customers.email": "Email của khách",

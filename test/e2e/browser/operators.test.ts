@@ -4,6 +4,8 @@ import type { Page } from "playwright-core";
 import t from "tap";
 import { roles } from "../../../core/plugin/operator.ts";
 import { pages } from "../../../plugins/console/browser/page-table.ts";
+import { topupSettings } from "../../plugins/dashboard/bank.ts";
+import { notify, transfer } from "../../plugins/topup/topups.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import {
   createOperator,
@@ -27,7 +29,9 @@ t.test("operators in the console", async (t) => {
   const people: Record<string, TestOperator> = {};
   const codes = new Map<string, string[]>();
   t.before(async () => {
-    stage = await startStage({ plugins: { operators: { second_person_above_vnd: BOUNDS } } });
+    stage = await startStage({
+      plugins: { topup: topupSettings(), operators: { second_person_above_vnd: BOUNDS } },
+    });
     const { gateway } = stage;
     ({ accountId } = await createCustomer(gateway, {
       email: "minh@customer.test",
@@ -112,6 +116,30 @@ t.test("operators in the console", async (t) => {
       t.equal(await page.locator('.sidebar a[href$="/books"]').count(), 1);
     },
   );
+
+  t.test("a viewer finds a key by its first characters, and a transfer", async (t) => {
+    const path = `/accounts/${accountId}/keys`;
+    const { key } = (await admin(stage.gateway, "POST", path, { name: "laptop" })).body;
+    await notify(stage.gateway, transfer({ transferAmount: 77_000, content: "chuyen tien" }));
+    const { page, complaints } = await signedIn("viewer");
+    await open(page, `/search?q=${String(key).slice(0, 10)}`);
+    await page.locator("main tbody tr", { hasText: "laptop" }).waitFor();
+    t.notMatch(await page.locator("main").textContent(), /minh@|role does not allow/);
+    await open(page, "/search?q=chuyen");
+    await page.getByRole("link", { name: /77,000 đ · chuyen tien/ }).waitFor();
+    await open(page, "/search?q=minh");
+    await page.getByText("Nothing found.").waitFor();
+    await page.getByText("Your role finds a customer by the id").waitFor();
+    t.equal(await page.locator(".cli").count(), 0, "no command that the role is refused");
+    await open(page, `/search?q=${accountId}`);
+    await page.locator(`main .item a[href$="/customers/${accountId}"]`).waitFor();
+    const isExpected = (text: string) =>
+      /status of (?:401 .*\/sign-in|404 .*\/(?:calls|orders)\/)/.test(text);
+    t.strictSame(
+      complaints.filter((text) => !isExpected(text)),
+      [],
+    );
+  });
 
   t.test("says when to try again after too many wrong passwords", async () => {
     const { page } = await stage.visitor({ viewport: DESKTOP, locale: "en" });

@@ -52,8 +52,10 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 async function found(text: string, again: () => Promise<void>): Promise<HTMLElement[]> {
   const isCode = CODE.test(text) && hasCommand("order show");
   const isKey = ID.test(text) || text.startsWith("tg-");
+  // Parts of an address are refused without the right to see addresses, and all that was found would be lost.
+  const mayFindAccounts = ID.test(text) || may("customers");
   const [accounts, keys, call, transfers, order] = await Promise.all([
-    get<Account[]>("/accounts", { query: text, limit: FOUND_MAX }),
+    mayFindAccounts ? get<Account[]>("/accounts", { query: text, limit: FOUND_MAX }) : [],
     isKey ? get<FoundKey[]>("/keys", { query: text }) : [],
     ID.test(text) ? get<CallStory | OpenCall>(`/calls/${text}`).catch(() => undefined) : undefined,
     hasCommand("transfer list") && !text.includes("@")
@@ -94,21 +96,29 @@ async function found(text: string, again: () => Promise<void>): Promise<HTMLElem
         ]),
       ),
   ].filter((part) => part instanceof HTMLElement);
-  const none = el("p", { class: "empty" }, t("search.none"));
-  const command = commandLine(commandOf(text, order, call, transfers.length));
-  return [...(parts.length > 0 ? parts : [card(null, none)]), command];
+  const none = [
+    el("p", { class: "empty" }, t("search.none")),
+    !mayFindAccounts && el("p", { class: "hint" }, t("search.onlyids")),
+  ];
+  const command = commandOf(text, order, call, transfers.length, mayFindAccounts);
+  return [
+    ...(parts.length > 0 ? parts : [card(null, none)]),
+    ...(command === undefined ? [] : [commandLine(command)]),
+  ];
 }
 
-/** The command that shows what was found first. */
+/** The command that shows what was found first; undefined if the role may use none. */
 function commandOf(
   text: string,
   order: Order | undefined,
   call: CallStory | OpenCall | undefined,
   transfers: number,
-): string {
+  mayFindAccounts: boolean,
+): string | undefined {
   if (order) return commandText("order show", { code: order.code });
   if (call) return commandText("call show", { call: call.call_id });
-  return commandText(transfers > 0 ? "transfer list" : "account find", { query: text });
+  if (transfers > 0) return commandText("transfer list", { query: text });
+  return mayFindAccounts ? commandText("account find", { query: text }) : undefined;
 }
 
 /** Keys with what ends their use: one that has leaked is revoked here. */
