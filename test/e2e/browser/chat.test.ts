@@ -78,6 +78,26 @@ t.test("the chat in a browser", async (t) => {
     t.ok(!((await alone.textContent()) ?? "").includes("first question"));
   });
 
+  t.test("leaves a reply that is still written out of a new conversation", async (t) => {
+    const { page } = await chatter(50_000);
+    await say(page, prompt({ output_tokens: 2000, event_delay_ms: 20 }, "first question"));
+    const reply = page.locator(".turn.assistant .markdown");
+    await until(
+      "a part of the reply is shown",
+      async () => ((await reply.textContent()) ?? "").length > 40,
+    );
+    const begun = ((await reply.textContent()) ?? "").slice(0, 30);
+    await page.getByRole("button", { name: "Hội thoại mới" }).click();
+    await page.getByText("Hỏi bằng bất kỳ ngôn ngữ nào.").waitFor();
+    await page.getByRole("button", { name: "Gửi" }).waitFor();
+    await say(page, prompt({ echo: true }, "second question"));
+    await page.locator(".cost strong").waitFor();
+    const text = (await page.locator(".turn.assistant .markdown").textContent()) ?? "";
+    t.ok(text.includes("second question"), text);
+    t.notOk(text.includes(begun), `without "${begun}"`);
+    t.notOk(text.includes("first question"));
+  });
+
   t.test("stops a reply half way, and charges what was delivered", async (t) => {
     const { page, accountId } = await chatter(50_000);
     await say(page, prompt({ output_tokens: 2000, event_delay_ms: 20 }));

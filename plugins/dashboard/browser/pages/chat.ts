@@ -58,7 +58,7 @@ function conversation(
     "aria-live": "off",
     "aria-label": t("nav.chat"),
   });
-  const turns: Turn[] = [];
+  let turns: Turn[] = [];
   let running: AbortController | undefined;
   const current = () => models.find(({ id }) => id === model.select.value);
 
@@ -76,7 +76,7 @@ function conversation(
   modelChanged();
   const clear = () => {
     running?.abort();
-    turns.length = 0;
+    turns = [];
     fill(log, welcome());
     input.focus();
   };
@@ -106,7 +106,9 @@ function conversation(
   async function answer(turn: Turn): Promise<void> {
     const { AnswerView, questionView } = await messageViews();
     log.querySelector(".welcome")?.remove();
-    turns.push(turn);
+    // A reply that is stopped by a new conversation belongs to the old one.
+    const ofThis = turns;
+    ofThis.push(turn);
     const view = new AnswerView(model.select.value);
     log.append(questionView(turn), view.element);
     view.element.scrollIntoView({ block: "end" });
@@ -126,15 +128,15 @@ function conversation(
         },
         thinking: (delta: string) => view.addThinking(delta),
       };
-      await askModel(text, model.select.value, turns, listener, abort.signal);
+      await askModel(text, model.select.value, ofThis, listener, abort.signal);
       view.end();
       announce(t("chat.answered"));
     } catch (error) {
       view.end(isAbort(error) ? t("chat.stopped") : undefined);
       if (!isAbort(error)) view.fail(error);
     }
-    if (view.text === "") turns.pop();
-    else turns.push({ role: "assistant", text: view.text, images: [] });
+    if (view.text === "") ofThis.pop();
+    else ofThis.push({ role: "assistant", text: view.text, images: [] });
     input.setBusy(false);
     if (!signal.aborted && callId !== "" && view.text !== "") void view.showCost(callId, signal);
   }
