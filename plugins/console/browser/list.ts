@@ -2,6 +2,7 @@ import { announce } from "../../page-parts/browser/announce.ts";
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { failureText } from "../../page-parts/browser/failure.ts";
 import { choice, field, notice } from "../../page-parts/browser/form.ts";
+import { number } from "../../page-parts/browser/format.ts";
 import { icon } from "../../page-parts/browser/icons.ts";
 import { card, failed, waiting } from "../../page-parts/browser/page-head.ts";
 import { setQuery } from "./address.ts";
@@ -11,7 +12,10 @@ import { type Column, lineOf, table } from "./table.ts";
 import { t } from "./text.ts";
 
 const SHOWN = 50;
-const EXPORTED_MAX = 1000;
+/** Maximum rows in one reply of the admin API. */
+const PAGE_MAX = 1_000;
+/** Maximum pages in a CSV file. The list says so if there are more. */
+const PAGES_MAX = 20;
 
 /** The filters of a list by their names, as the address has them. */
 type Filters = Readonly<Record<string, string>>;
@@ -31,6 +35,8 @@ interface Found<Row> {
   readonly rows: readonly Row[];
   /** The query of the next page; undefined if there is none. */
   readonly next?: Filters | undefined;
+  /** True if there are more rows that no page has. */
+  readonly isCut?: boolean;
   /** Said above the rows. */
   readonly note?: Child;
 }
@@ -136,8 +142,10 @@ export function list<Row extends object>(
   file.addEventListener(
     "click",
     busy(file, async () => {
-      const { rows } = await of.load(bar.value(), EXPORTED_MAX, {});
+      const { rows, isCut } = await allRows(of, bar.value());
+      if (signal.aborted) return;
       downloadCsv(of.file, rows);
+      if (isCut) fill(problem, notice("info", t("list.csv.cut", { count: number(rows.length) })));
     }),
   );
   void reload();
@@ -160,6 +168,20 @@ export function list<Row extends object>(
       draw(found.note);
     },
   };
+}
+
+/** Returns the rows that the filters find, page by page, at most `PAGES_MAX` pages. */
+async function allRows<Row>(of: ListOf<Row>, filters: Filters) {
+  const rows: Row[] = [];
+  let next: Filters | undefined = {};
+  let isCut = false;
+  for (let pages = 0; next && pages < PAGES_MAX && !of.signal.aborted; pages += 1) {
+    const found: Found<Row> = await of.load(filters, PAGE_MAX, next);
+    rows.push(...found.rows);
+    next = found.next;
+    isCut = found.isCut === true;
+  }
+  return { rows, isCut: isCut || next !== undefined };
 }
 
 function filterBar(filters: readonly Filter[], changed: () => void) {

@@ -20,6 +20,8 @@ export const text = {
   "command.same": "The same as a command",
   "list.count": "{count} {count:row|rows} shown",
   "list.csv": "CSV",
+  "list.csv.cut":
+    "The file has the first {count} {count:row|rows}, and there are more. Narrow the filters for the others.",
   "list.filters": "Filters",
   "list.filter": "Filter",
   "list.cut": "Only {count} {count:row is|rows are} shown here.",

@@ -21,6 +21,8 @@ export const text: Dictionary = {
   "command.same": "Lệnh tương đương",
   "list.count": "Đang hiện {count} dòng",
   "list.csv": "CSV",
+  "list.csv.cut":
+    "Tệp có {count} dòng đầu tiên, và còn nữa. Hãy thu hẹp bộ lọc để lấy các dòng còn lại.",
   "list.filters": "Bộ lọc",
   "list.filter": "Lọc",
   "list.cut": "Ở đây chỉ hiện {count} dòng.",

@@ -270,6 +270,41 @@ t.test("the tables of the console", async (t) => {
     t.equal(await cut.count(), 1);
   });
 
+  t.test(
+    "put more rows than one answer has into a CSV file, and say when it ends early",
+    async (t) => {
+      const { accountId: payer } = await createCustomer(stage.gateway);
+      await ledgerSql(
+        stage.gateway,
+        `insert into ledger_entries (account_id, kind, amount, balance_after, reference)
+      select '${payer}', 'topup', 1000000, n * 1000000, 'csv-' || n from generate_series(1, 1001) n;
+      update wallets set balance = 1001000000, credit_version = 1001, credited = 1001000000
+      where account_id = '${payer}'`,
+      );
+      await open("/money/movements?kind=credit");
+      const place = page.locator("main");
+      const found = (await csvOf(place)).match(/csv-\d+/g) ?? [];
+      t.equal(new Set(found).size, 1_001);
+      t.equal(found.length, 1_001);
+      t.equal(await page.getByText("The file has the first").count(), 0);
+
+      t.teardown(() => page.unrouteAll());
+      const row = {
+        ...{ at: NOW, account_id: payer, email: null, kind: "credit", reference: "many" },
+        ...{ amount_vnd: "1", balance_vnd: "1", reason: null },
+      };
+      await page.route("**/admin/v1/movements?*", (route) => {
+        const limit = Number(new URL(route.request().url()).searchParams.get("limit"));
+        return route.fulfill({
+          json: Array.from({ length: limit }, (_, n) => ({ ...row, entry: n })),
+        });
+      });
+      const lines = (await csvOf(place)).trim().split("\r\n");
+      t.equal(lines.length, 1 + 20_000);
+      await page.getByText("The file has the first 20,000 rows, and there are more.").waitFor();
+    },
+  );
+
   /** As the page has it now: `page.url()` comes to know a change later. */
   const address = () => page.evaluate(() => location.href);
 

@@ -65,6 +65,7 @@ export function render({ root, signal }: PageContext): void {
       shown = filters;
       return {
         rows,
+        isCut: cut,
         note: [
           el(
             "div",

@@ -41,6 +41,7 @@ export function render({ root, signal }: PageContext): void {
       const isCut = cut || rows.length > limit;
       return {
         rows: rows.slice(0, limit),
+        isCut,
         ...(isCut && { note: notice("info", t("traffic.cut", { count: limit })) }),
       };
     },
