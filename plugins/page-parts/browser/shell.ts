@@ -13,11 +13,16 @@ export function showShell(site: Site, current: Route | undefined): HTMLElement {
   const main = el("main", { id: "main", tabindex: -1 });
   const app = document.getElementById("app");
   if (!app) throw new Error("the document has no place for the app");
+  const skip = (event: Event) => {
+    // A new fragment of the address would draw the page again.
+    event.preventDefault();
+    main.focus();
+  };
   const isSignedIn = site.person() !== undefined;
   app.className = isSignedIn ? "app" : "app visitor";
   fill(
     app,
-    el("a", { class: "skip", href: "#main", onclick: () => main.focus() }, t("skip")),
+    el("a", { class: "skip", href: "#main", onclick: skip }, t("skip")),
     isSignedIn
       ? [sidebar(site, current), topBar(site), main, bottomBar(site, current)]
       : [header(site, current), main],

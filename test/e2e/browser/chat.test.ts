@@ -78,6 +78,19 @@ t.test("the chat in a browser", async (t) => {
     t.ok(!((await alone.textContent()) ?? "").includes("first question"));
   });
 
+  t.test("keeps the conversation when the link to the main content is followed", async (t) => {
+    const { page } = await chatter(50_000);
+    await say(page, prompt({ text: "first answer" }, "first question"));
+    await page.locator(".cost strong").waitFor();
+    await page.getByRole("link", { name: "Chuyển đến nội dung chính" }).focus();
+    await page.keyboard.press("Enter");
+    t.equal(await page.evaluate(() => document.activeElement?.id), "main");
+    t.equal(await page.evaluate(() => location.hash), "");
+    await say(page, prompt({ echo: true }, "second question"));
+    const echoed = page.locator(".turn.assistant").nth(1);
+    await echoed.getByText("first question").first().waitFor();
+  });
+
   t.test("leaves a reply that is still written out of a new conversation", async (t) => {
     const { page } = await chatter(50_000);
     await say(page, prompt({ output_tokens: 2000, event_delay_ms: 20 }, "first question"));
