@@ -62,7 +62,11 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
           ...bodyOf(key, usageOf.get(key.id)),
           ...(await keyLimits.shown(services, key)),
         }));
-        return done({ data: await Promise.all(data) });
+        return done({
+          data: await Promise.all(data),
+          // Of the owner, and of each member.
+          active_keys_max: options.active_keys_max,
+        });
       },
     },
     {

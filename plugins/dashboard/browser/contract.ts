@@ -61,6 +61,12 @@ export interface Key extends LimitedKey {
   readonly recoverable: boolean;
 }
 
+export interface KeyList {
+  readonly data: readonly Key[];
+  /** How many active keys the owner of a wallet may have, and each member of its team. */
+  readonly active_keys_max: number;
+}
+
 /** A member of a team, or a person who is invited to it. */
 export interface Member extends LimitedKey {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { hasEnded } from "../../page-parts/browser/key-limits.ts";
 import { get, post } from "./api.ts";
-import type { Key, NewKey } from "./contract.ts";
+import type { Key, KeyList, NewKey } from "./contract.ts";
 import { proved } from "./proof.ts";
 import { currentTeam } from "./team.ts";
 
@@ -9,7 +9,7 @@ const OWN_NAME = "Dashboard chat";
 
 /** Returns the active keys that are neither paused nor ended, and that the gateway can still show, the chat's own first. */
 export async function usableKeys(): Promise<Key[]> {
-  const { data } = await get<{ data: Key[] }>("/keys");
+  const { data } = await get<KeyList>("/keys");
   const usable = data.filter(
     ({ status, recoverable, limits, member }) =>
       status === "active" &&

@@ -446,6 +446,16 @@ t.test("a customer in a browser", async (t) => {
     await other.getByRole("heading", { name: "Overview" }).waitFor();
   });
 
+  t.test("sees how many keys the operator allows", async (t) => {
+    const { page, session } = await stage.customer();
+    await reload(stage.gateway, { plugins: { accounts: { active_keys_max: 3 } } });
+    for (const name of ["laptop", "server"]) await session.post("/keys", { name });
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/keys`);
+    await page.getByText("2/3", { exact: true }).waitFor();
+    t.equal(await page.getByText("2/10").count(), 0);
+  });
+
   t.test("signs up with the link of an invitation", async (t) => {
     await reload(stage.gateway, { plugins: { accounts: { sign_up: "invited" } } });
     const { body } = await admin(stage.gateway, "POST", "/invitations", {});

@@ -161,6 +161,7 @@ t.test("keys", async (t) => {
       });
       t.equal((await session.post("/keys", { name: "in its place" })).status, 201);
       t.equal((await session.post("/keys", { name: "one more" })).code, "too_many_keys");
+      t.equal((await session.get("/keys")).body.active_keys_max, 10);
       const list = await listed(session);
       t.strictSame(
         list.map(({ status }) => status),

@@ -10,13 +10,11 @@ import { hasEnded, limitFields, shownLimits } from "../../../page-parts/browser/
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get, post } from "../api.ts";
-import type { Key, NewKey } from "../contract.ts";
+import type { Key, KeyList, NewKey } from "../contract.ts";
 import { proved } from "../proof.ts";
 import { BASE } from "../routes.ts";
 import { currentTeam } from "../team.ts";
 import { t } from "../text.ts";
-
-const ACTIVE_MAX = 10;
 
 export async function render({ root, signal }: PageContext): Promise<void> {
   const create = el(
@@ -36,12 +34,12 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   );
 
   async function load(): Promise<void> {
-    const { data } = await get<{ data: Key[] }>("/keys");
+    const { data, active_keys_max: max } = await get<KeyList>("/keys");
     if (signal.aborted) return;
     const inUse = data.filter((key) => key.status === "active");
     const past = data.filter((key) => key.status === "revoked");
     const own = inUse.filter(({ member }) => (member === null) === (currentTeam() === undefined));
-    count.textContent = t("keys.count", { count: own.length, max: ACTIVE_MAX });
+    count.textContent = t("keys.count", { count: own.length, max });
     fill(active, inUse.length > 0 ? keyList(inUse, load) : empty());
     fill(revoked, past.length > 0 && pastKeys(past));
   }

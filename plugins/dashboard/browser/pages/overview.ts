@@ -11,7 +11,7 @@ import type {
   CallRecord,
   Catalogue,
   Factors,
-  Key,
+  KeyList,
   Model,
   Page,
   Promotions,
@@ -156,7 +156,7 @@ async function recentDays(): Promise<Child> {
 
 /** The way to the first call; the first step that is open has the button. */
 async function firstSteps(): Promise<Child> {
-  const [keys, wallet] = await Promise.all([get<{ data: Key[] }>("/keys"), readWallet()]);
+  const [keys, wallet] = await Promise.all([get<KeyList>("/keys"), readWallet()]);
   const steps = [
     {
       text: t("steps.verify"),

@@ -2,7 +2,7 @@ import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get } from "../api.ts";
-import type { Catalogue, Key } from "../contract.ts";
+import type { Catalogue, KeyList } from "../contract.ts";
 import { ownMembers } from "../team-members.ts";
 import { t } from "../text.ts";
 import { usageCharts } from "../usage/charts.ts";
@@ -18,7 +18,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   loadPlot().catch(() => {});
   const [{ models }, { data: keys }, members] = await Promise.all([
     get<Catalogue>("/catalogue"),
-    get<{ data: Key[] }>("/keys"),
+    get<KeyList>("/keys"),
     ownMembers(),
   ]);
   if (signal.aborted) return;

@@ -10,7 +10,7 @@ import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.t
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get, post } from "../api.ts";
 import { refreshWallet } from "../balance.ts";
-import type { Key, TopUp } from "../contract.ts";
+import type { KeyList, TopUp } from "../contract.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 import { orderBadge } from "./history.ts";
@@ -221,7 +221,7 @@ async function outcome(order: TopUp): Promise<HTMLElement> {
   const [wallet, keys] = isCredited
     ? await Promise.all([
         refreshWallet().catch(() => undefined),
-        get<{ data: Key[] }>("/keys").catch(() => undefined),
+        get<KeyList>("/keys").catch(() => undefined),
       ])
     : [];
   const hasKey = keys?.data.some(({ status }) => status === "active") ?? true;
