@@ -4,6 +4,7 @@ import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { BANK, notify, transfer } from "../../plugins/topup/topups.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
 import { type Stage, startStage } from "./stage.ts";
 
 t.test("a top-up in a browser", async (t) => {
@@ -95,6 +96,46 @@ t.test("a top-up in a browser", async (t) => {
     await page.getByText("Đã nhận 75.000 đ. Khóa").first().waitFor();
     await page.getByRole("link", { name: "Tạo khóa" }).waitFor();
     t.strictSame(complaints, []);
+  });
+
+  t.test("lists older ones once for two clicks, and says if that fails", async (t) => {
+    const { page, session } = await stage.customer();
+    await ledgerSql(
+      stage.gateway,
+      `insert into topup_orders (id, account_id, code, amount, created_at, expires_at)
+      select ('019ab2c4-5d6e-7f80-9a1b-' || lpad(to_hex(n), 12, '0'))::uuid, '${session.accountId}',
+        'OLD' || lpad(n::text, 5, '0'), 50000000000, now() - interval '3 days', now() - interval '2 days'
+      from generate_series(1, 45) n`,
+    );
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/top-up`);
+    const rows = page.locator("main tbody tr");
+    const more = page.getByRole("button", { name: "Xem thêm" });
+    await more.waitFor();
+    t.equal(await rows.count(), 20);
+    const older = "**/account/v1/top-ups?*before=*";
+    await page.route(older, (route) => route.abort());
+    await more.click();
+    await page.getByRole("alert").getByText("Không kết nối được máy chủ.").waitFor();
+    await page.unroute(older);
+    let asked = 0;
+    let goOn = () => {};
+    const mayGoOn = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route(older, async (route) => {
+      asked += 1;
+      await mayGoOn;
+      await route.continue();
+    });
+    await more.dblclick();
+    goOn();
+    await rows.nth(39).waitFor();
+    t.equal(asked, 1);
+    t.equal(await page.getByText("Không kết nối được máy chủ.").count(), 0);
+    await more.click();
+    await more.waitFor({ state: "hidden" });
+    t.equal(new Set(await rows.allTextContents()).size, 45);
   });
 
   t.test("refuses an amount below the minimum, and can be cancelled", async (t) => {

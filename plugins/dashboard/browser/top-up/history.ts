@@ -1,4 +1,6 @@
-import { el } from "../../../page-parts/browser/dom.ts";
+import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { failureText } from "../../../page-parts/browser/failure.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
@@ -23,13 +25,22 @@ export async function orderHistory(signal: AbortSignal): Promise<HTMLElement> {
   let { next } = first;
   const more = el("button", { type: "button" }, t("more"));
   more.hidden = next === null;
+  const problem = el("div", { role: "alert" });
   more.addEventListener("click", async () => {
-    if (next === null) return;
-    const page = await get<Page<TopUp>>("/top-ups", { limit: PAGE, before: next });
-    if (signal.aborted) return;
-    next = page.next;
-    rows.append(...page.data.map(row));
-    more.hidden = next === null;
+    if (next === null || more.getAttribute("aria-busy") === "true") return;
+    more.setAttribute("aria-busy", "true");
+    fill(problem);
+    try {
+      const page = await get<Page<TopUp>>("/top-ups", { limit: PAGE, before: next });
+      if (signal.aborted) return;
+      next = page.next;
+      rows.append(...page.data.map(row));
+      more.hidden = next === null;
+    } catch (error) {
+      fill(problem, notice("bad", failureText(error)));
+    } finally {
+      more.removeAttribute("aria-busy");
+    }
   });
   return el(
     "div",
@@ -49,6 +60,7 @@ export async function orderHistory(signal: AbortSignal): Promise<HTMLElement> {
       ),
       rows,
     ),
+    problem,
     more,
   );
 
