@@ -146,8 +146,8 @@ function hasSchema(body: JsonObject): boolean {
 
 /** Fields of parts in which a data URL is a file. Elsewhere it is text of any length. */
 const DATA_FIELDS = new Set(["url", "image_url", "image", "file_url", "file_data", "data"]);
-/** Arguments of tools, and schemas. */
-const PLAIN_FIELDS = new Set(["input_schema", "parameters", "schema"]);
+/** Schemas, and examples of a tool's arguments. */
+const PLAIN_FIELDS = new Set(["input_schema", "input_examples", "parameters", "schema"]);
 /** All fields that are not only text: most fields are none of these, and take one look-up. */
 const SPECIAL_FIELDS = new Set([...OPAQUE, ...DATA_FIELDS, ...PLAIN_FIELDS, "input"]);
 const TOOL_USE = /(?:tool|mcp)_(?:use|call)$/;
@@ -180,7 +180,7 @@ function visitPart(value: JsonObject, contents: Contents): void {
 function visitSpecial(name: string, field: unknown, type: unknown, contents: Contents): void {
   const isInput = name === "input" && typeof type === "string" && TOOL_USE.test(type);
   if (isOpaque(name, field, REASONING.has(type))) contents.opaqueBytes += field.length;
-  else if (isDataUrl(name, field)) countDataUrl(field, contents);
+  else if (isDataUrl(name, field, type)) countDataUrl(field, contents);
   else if (isInput || PLAIN_FIELDS.has(name)) visitPlain(field, contents);
   else visit(field, contents);
 }
@@ -199,8 +199,9 @@ function visitPlain(value: unknown, contents: Contents): void {
   } else contents.text.asciiBytes += 4;
 }
 
-function isDataUrl(name: string, field: unknown): field is string {
-  return typeof field === "string" && DATA_FIELDS.has(name) && field.startsWith("data:");
+function isDataUrl(name: string, field: unknown, type: unknown): field is string {
+  if (typeof field !== "string" || !DATA_FIELDS.has(name)) return false;
+  return type !== TEXT_SOURCE && field.startsWith("data:");
 }
 
 function isOpaque(name: string, field: unknown, isReasoning: boolean): field is string {
@@ -221,11 +222,14 @@ function onlyText(value: JsonObject): string | undefined {
   return text;
 }
 
+/** `{ type: "text", media_type, data }` of Messages: a document that a model reads as it is. */
+const TEXT_SOURCE = "text";
 const IMAGES = new Set<unknown>(["image", "image_url", "input_image"]);
 
 /** Counts an object that carries media. Returns false if it is no such object. */
 function countSource(value: JsonObject, contents: Contents): boolean {
   const { data } = value;
+  if (value["type"] === TEXT_SOURCE) return false;
   if (value["type"] === "base64" && typeof data === "string") {
     const type = value["media_type"];
     countFile(typeof type === "string" ? type : "", data, contents);

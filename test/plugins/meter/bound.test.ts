@@ -29,6 +29,8 @@ const ITEM = 5;
 const TEXT = "a".repeat(10_000);
 
 const DATA_URL = `data:image/png;base64,${TEXT}`;
+const IMAGE = { type: "image", image_url: "x" };
+const TEXT_SOURCE = { type: "text", media_type: "text/plain" };
 
 const bound = (body: JsonObject) => tokensOf(contentsOf(body), FACTORS, OVERHEAD);
 const turn = (content: unknown) => bound({ messages: [{ role: "user", content }] });
@@ -167,6 +169,13 @@ t.test("what only looks like media is text", async (t) => {
       { type: "tool_use", input: { a: { type: "base64", data: TEXT } } },
     ],
     ["a data URL in a schema", { input_schema: { default: { url: DATA_URL } } }],
+    ["a data URL in an example of a tool", { input_examples: [{ url: DATA_URL }] }],
+    ["a part in an example of a tool", { input_examples: [{ ...IMAGE, text: TEXT }] }],
+    ["a text document", { type: "document", source: { ...TEXT_SOURCE, data: DATA_URL } }],
+    [
+      "a text document with a format",
+      { type: "document", source: { ...TEXT_SOURCE, data: TEXT, format: "wav" } },
+    ],
   ];
   for (const [what, content] of table) {
     const tokens = turn([content]);
