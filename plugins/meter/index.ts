@@ -122,8 +122,10 @@ export default function meter(services: Services, settings: Settings): Plugin {
   function setBound(call: Call, model: Model, contents: PlainContents): void {
     const most = inputTokensMax(model, choicesOf(call)) ?? Number.POSITIVE_INFINITY;
     const overhead = overheads.of(model);
-    call.inputTokensBound = Math.min(tokensOf(contents, bound, overhead), most);
-    call.inputTokensLikely = Math.min(tokensOf(contents, likely, overhead), most);
+    const tokens = tokensOf(contents, bound, overhead);
+    call.inputTokensLikely = tokensOf(contents, likely, overhead);
+    // The window is the operator's word, and the provider may take more: then the whole prompt is held for.
+    call.inputTokensBound = call.inputTokensLikely > most ? tokens : Math.min(tokens, most);
   }
 
   function pushTokens(call: Call, { inputTokens, outputTokens }: Readonly<Usage>): void {

@@ -33,9 +33,9 @@ const SETTINGS = {
 const CHAT = "/v1/chat/completions";
 
 /** A call with the plugin's sink, and what reached the client. */
-function metered(changes: PreparedChanges = {}, path?: string) {
+function metered(changes: PreparedChanges = {}, path?: string, settings = SETTINGS) {
   const desk = deskOf();
-  const plugin = meter(desk.services, SETTINGS);
+  const plugin = meter(desk.services, settings);
   const call = preparedCall(changes, path);
   const verdict = plugin.request?.(call);
   const seen: string[] = [];
@@ -73,17 +73,29 @@ const wholeChat = JSON.stringify({
 t.test("the bounds of a call", async (t) => {
   const body = { model: "sim-large", system: "a".repeat(40) };
 
-  t.test("are those of its factors, at most the model's window", async (t) => {
+  /** The bound and the likely tokens of a text that are 40 and 20, for a model with this window. */
+  const ofWindow = (contextWindow: number | undefined) => {
+    const settings = { ...SETTINGS, hold: { ...FACTORS, ascii_bytes_per_token: 1 } };
+    const { call } = metered({ body, model: modelOf({ contextWindow }) }, undefined, settings);
+    return [call.inputTokensBound, call.inputTokensLikely];
+  };
+
+  t.test("are those of its factors, and the bound is at most the model's window", async (t) => {
     const { call, verdict } = metered({ body });
     t.equal(verdict, undefined);
     t.strictSame([call.inputTokensBound, call.inputTokensLikely], [10, 20]);
-    const small = metered({ body, model: modelOf({ contextWindow: 15 }) }).call;
-    t.strictSame([small.inputTokensBound, small.inputTokensLikely], [10, 15]);
-    const tiny = metered({ body, model: modelOf({ contextWindow: 6 }) }).call;
-    t.strictSame([tiny.inputTokensBound, tiny.inputTokensLikely], [6, 6]);
-    const endless = metered({ body, model: modelOf({ contextWindow: undefined }) }).call;
-    t.strictSame([endless.inputTokensBound, endless.inputTokensLikely], [10, 20]);
+    t.strictSame(ofWindow(undefined), [40, 20]);
+    t.strictSame(ofWindow(30), [30, 20]);
+    t.strictSame(ofWindow(20), [20, 20]);
   });
+
+  t.test(
+    "cover a text that is likely longer than the window that the operator states",
+    async (t) => {
+      t.strictSame(ofWindow(19), [40, 20]);
+      t.strictSame(ofWindow(1), [40, 20]);
+    },
+  );
 
   t.test("exist for chat models of either standard only", async (t) => {
     t.equal(metered({ body, model: modelOf({ standard: "chat" }) }).call.inputTokensLikely, 20);
