@@ -23,7 +23,7 @@ export function readUsage(protocol: keyof typeof READERS, data: JsonObject, usag
 export function readResponsesUsage(response: JsonObject, usage: Usage): void {
   const report = objectOf(response["usage"]);
   if (report) readReport(report, usage);
-  readUsedItems(response["output"], usage);
+  readUsedItems(response["output"], report, usage);
   const tools = objectOf(response["tool_usage"]);
   const passes: Pass[] = [];
   for (const name in tools) {

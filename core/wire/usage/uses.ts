@@ -33,6 +33,12 @@ const ITEMS: Readonly<Record<string, FeatureName>> = {
   shell_call: "hosted_shell",
 };
 
+/** The places in which a provider counts each kind of use, even if that is 0. The second is OpenRouter's, the last xAI's. */
+const ITEMISED = [
+  ...["server_tool_use", "server_tool_use_details"],
+  "server_side_tool_usage_details",
+] as const;
+
 /** Reads the counts of a reported usage. A later report overwrites an earlier one. */
 export function readCountedUses(reported: JsonObject, usage: Usage): void {
   const uses: Uses = {};
@@ -57,18 +63,38 @@ function addCount(field: string, holder: JsonObject, uses: Uses): void {
   if (feature && count) uses[feature] = (uses[feature] ?? 0) + count;
 }
 
-/** Counts the items of a Responses reply that are uses. */
-export function readUsedItems(output: unknown, usage: Usage): void {
+/**
+ * Counts the items of a Responses reply that are uses, but for features whose uses the report itself counts: xAI charges
+ * by that, and has no item for each of them.
+ */
+export function readUsedItems(
+  output: unknown,
+  reported: JsonObject | undefined,
+  usage: Usage,
+): void {
   let uses: Uses | undefined;
   for (const item of arrayOf(output)) {
-    const { type, environment } = objectOf(item) ?? {};
-    if (typeof type !== "string" || !Object.hasOwn(ITEMS, type)) continue;
-    // A shell that the client runs has the environment `local`, or none.
-    if (type === "shell_call" && (objectOf(environment)?.["type"] ?? "local") === "local") continue;
-    const feature = ITEMS[type];
-    if (!feature) continue;
+    const feature = useOf(objectOf(item) ?? {});
+    if (!feature || isItemised(feature, reported)) continue;
     uses ??= {};
     uses[feature] = (uses[feature] ?? 0) + 1;
   }
   if (uses) usage.uses = { ...usage.uses, ...uses };
+}
+
+/** Returns the feature that an item of a reply is a use of; undefined if it is none, or not charged. */
+function useOf({ type, environment, action }: JsonObject): FeatureName | undefined {
+  if (typeof type !== "string" || !Object.hasOwn(ITEMS, type)) return undefined;
+  // A shell that the client runs has the environment `local`, or none.
+  if (type === "shell_call" && (objectOf(environment)?.["type"] ?? "local") === "local") return;
+  // OpenAI charges searches, not the pages that the model opens after them.
+  if (type === "web_search_call" && (objectOf(action)?.["type"] ?? "search") !== "search") return;
+  return ITEMS[type];
+}
+
+function isItemised(feature: FeatureName, reported: JsonObject | undefined): boolean {
+  return ITEMISED.some((place) => {
+    const counts = objectOf(reported?.[place]);
+    return Object.keys(counts ?? {}).some((field) => COUNTS[field] === feature);
+  });
 }

@@ -223,6 +223,44 @@ t.test("usage of the Responses protocol", async (t) => {
   }
 });
 
+t.test("uses of a provider's own tools in the Responses protocol", async (t) => {
+  const usage = { input_tokens: 10, output_tokens: 2 };
+  const search = (action?: object) => ({ type: "web_search_call", ...(action && { action }) });
+  const bySearch = { usage, output: [search({ type: "search", query: "a" }), search()] };
+  const opened = [search({ type: "open_page", url: "a" }), search({ type: "find_in_page" })];
+  const details = { web_search_calls: 1, x_search_calls: 4, code_interpreter_calls: 0 };
+  const counted = { ...usage, num_sources_used: 0, server_side_tool_usage_details: details };
+  const interpreted = { type: "code_interpreter_call" };
+  const table = [
+    ["each search", bySearch, { web_search: 2 }],
+    ["no page that is opened", { usage, output: [search(), ...opened] }, { web_search: 1 }],
+    ["no page alone", { usage, output: opened }, undefined],
+    ["the provider's count", { usage: counted, output: [search(), search()] }, { web_search: 5 }],
+    [
+      "no item that the provider counts as 0",
+      { usage: counted, output: [interpreted] },
+      { web_search: 5 },
+    ],
+    [
+      "the items of what the provider does not count",
+      { usage: counted, output: [search(), { type: "image_generation_call" }] },
+      { web_search: 5, image_generation: 1 },
+    ],
+    [
+      "items, not a count that may be of other tools",
+      { usage: { ...usage, num_server_side_tools_used: 3 }, output: [search(), interpreted] },
+      { web_search: 1, code_execution: 1 },
+    ],
+  ] as const;
+  for (const [what, reply, uses] of table) {
+    t.strictSame(fromReply("responses", reply).uses, uses, what);
+    const { usage: streamed } = fromStream("responses", [
+      ["response.completed", { type: "response.completed", response: reply }],
+    ]);
+    t.strictSame(streamed.uses, uses, `${what}, streamed`);
+  }
+});
+
 t.test("hostile or broken usage", async (t) => {
   const wrong = [null, -1, 1.5, "7", 2 ** 60, Number.NaN, {}, [], true];
   for (const [protocol, input, output] of [
