@@ -61,16 +61,17 @@ function besideInput(numbers: Numbers, input: number, cacheBeside: CacheBeside):
   const { cacheRead = 0, cacheWrite = 0, output = 0, total, toolInput = 0 } = numbers;
   const cached = cacheRead + cacheWrite;
   const without = input + output;
-  const isBeside =
-    cached > input ||
-    total === without + cached ||
-    cacheBeside === "always" ||
-    (cacheBeside === "unless-in-total" && total !== without);
   const { text, audio = 0, imageInput = 0, videoInput = 0, citations = 0 } = numbers;
   const media = audio + imageInput + videoInput + (text ?? 0);
-  const beside = (isBeside ? cached : 0) + citations + toolInput;
-  if (media <= input) return beside;
-  return beside + (text === undefined ? media : media - input);
+  const more = media <= input ? 0 : text === undefined ? media : media - input;
+  const others = citations + toolInput + more;
+  const isBeside =
+    cached > input ||
+    // Room for as many tokens of reasoning as are cached is no room for both.
+    total === without + others + besideOutput(numbers, output) + cached ||
+    cacheBeside === "always" ||
+    (cacheBeside === "unless-in-total" && total !== without);
+  return isBeside ? others + cached : others;
 }
 
 /** Returns the tokens of reasoning and media that the output does not include. */

@@ -147,6 +147,26 @@ t.test("usage of the Chat Completions protocol", async (t) => {
     assertUsage(usage, { inputTokens: 100, outputTokens: 220, reasoningTokens: 200 });
   });
 
+  t.test("never charges as many tokens of thinking and of the cache twice", async (t) => {
+    const usage = {
+      prompt_tokens: 500,
+      completion_tokens: 20,
+      total_tokens: 820,
+      prompt_tokens_details: { cached_tokens: 300 },
+      completion_tokens_details: { reasoning_tokens: 300 },
+    };
+    const xai = { inputTokens: 500, cacheReadTokens: 300, outputTokens: 320, reasoningTokens: 300 };
+    assertUsage(fromReply("chat", { usage }), xai);
+    const google = { promptTokenCount: 500, candidatesTokenCount: 20, totalTokenCount: 820 };
+    for (const beside of ["thoughtsTokenCount", "toolUsePromptTokenCount"]) {
+      const report = { ...google, cachedContentTokenCount: 300, [beside]: 300 };
+      const { inputTokens, outputTokens } = fromReply("chat", { usageMetadata: report });
+      t.equal(inputTokens + outputTokens, 820, beside);
+    }
+    const both = fromReply("chat", { usage: { ...usage, total_tokens: 1_120 } });
+    assertUsage(both, { ...xai, inputTokens: 800 });
+  });
+
   t.test("reads an event that only reports usage, and returns true for it", async (t) => {
     const usage = new Usage();
     const reader = new SseReader();
