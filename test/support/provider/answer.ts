@@ -61,9 +61,11 @@ interface RequestContext {
 /** Makes the reply that the directive asks for. */
 export function makeAnswer(ask: Ask, directive: Directive, context: RequestContext): Answer {
   const id = hash("sha256", context.bytes, "hex").slice(0, 24 - context.salt.length) + context.salt;
-  const limit = directive.ignore_max_tokens === true ? undefined : ask.maxTokens;
-  const thinking = cutToTokens(directive.thinking ?? "", limit);
+  const most = directive.ignore_max_tokens === true ? undefined : ask.maxTokens;
+  const isFree = directive.ignore_max_tokens === "thinking";
+  const thinking = cutToTokens(directive.thinking ?? "", isFree ? undefined : most);
   const thought = directive.reasoning_tokens ?? countTokens(thinking);
+  const limit = most !== undefined && isFree ? most + thought : most;
   const said = outputText(ask, directive, {
     echo: context.echo,
     seed: Number.parseInt(id.slice(0, 8), 16),

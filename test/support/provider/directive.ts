@@ -16,7 +16,7 @@ import { v } from "../../../core/plugin/index.ts";
  *   output_tokens        without text: tokens of filler, at most a million are written; with text,
  *                        tools or a refusal: only the number in usage
  *   ignore_max_tokens    do not cut text and thinking to the caller's limit (tool calls are never
- *                        cut)
+ *                        cut); "thinking": cut the text alone, as if there were no thinking
  *   deltas               text deltas in a stream (default: one per 4 characters)
  *   thinking             thinking text: a thinking block, `reasoning_content`, a reasoning item
  *   signature            signature (Messages) or encrypted content (Responses) of the thinking
@@ -101,7 +101,7 @@ const places = [
 const directiveSchema = v.strictObject({
   text: v.optional(v.string()),
   output_tokens: v.optional(tokens),
-  ignore_max_tokens: v.optional(v.boolean()),
+  ignore_max_tokens: v.optional(v.union([v.boolean(), v.literal("thinking")])),
   deltas: v.optional(v.pipe(count(1e6), v.minValue(1))),
   thinking: v.optional(v.string()),
   signature: v.optional(v.string()),

@@ -1,9 +1,21 @@
+import type { Directive } from "../provider/directive.ts";
 import { capOf, forcesTool, foreignPart, hasRole, unpaired } from "./chat-turns.ts";
 import { type Facts, objectIn, type Rule } from "./rule.ts";
 
 export function qwenThinks({ model, body }: Facts): boolean {
   if (/coder|instruct/.test(model)) return false;
   return body["enable_thinking"] !== false;
+}
+
+/**
+ * `max_tokens` may limit the answer alone, so the thinking before it goes on; `max_completion_tokens` limits both.
+ * DashScope docs: api-compatibility-upgrade-notice.
+ */
+export function withFreeThinking(given: Directive, facts: Facts): Directive {
+  const { family, body } = facts;
+  if (family !== "alibaba" || !qwenThinks(facts)) return given;
+  if (body["max_completion_tokens"] !== undefined) return given;
+  return { ignore_max_tokens: "thinking", ...given };
 }
 
 function qwenCap(model: string): number {

@@ -1,7 +1,7 @@
 import type { Ask } from "../provider/ask.ts";
 import type { Verdict } from "../provider/respond.ts";
 import { agentScript } from "./agent.ts";
-import { alibaba } from "./alibaba.ts";
+import { alibaba, withFreeThinking } from "./alibaba.ts";
 import { anthropic } from "./anthropic.ts";
 import { deepseek } from "./deepseek.ts";
 import { errorOf } from "./errors.ts";
@@ -44,7 +44,7 @@ export function judge(
   const broken = firstBroken(rulesOf(facts), facts);
   return {
     error: broken && errorOf(facts.family, broken),
-    directive: (given) => withState(agentScript(given, facts), facts),
+    directive: (given) => withFreeThinking(withState(agentScript(given, facts), facts), facts),
   };
 }
 
