@@ -9,8 +9,8 @@ import {
 } from "../../core/plugin/index.ts";
 import { densityTokens } from "./density.ts";
 import type { Overhead } from "./families.ts";
+import { Inflation } from "./inflation.ts";
 import { addMedia, documentTokens, hasFiles, imageTokens, type Media } from "./media.ts";
-import { Inflation } from "./pdf-pages.ts";
 
 /** Factors from bytes and media to tokens; settings of the plugin. */
 export interface Factors {
@@ -100,6 +100,7 @@ export function contentsOf(body: JsonObject, counted?: Counted): Contents {
     images: [],
     pages: 0,
     pdfBytes: 0,
+    pdfTextBytes: 0,
     officeBytes: 0,
     otherBytes: 0,
     audioSeconds: 0,

@@ -1,7 +1,10 @@
 import { audioSeconds } from "./audio-seconds.ts";
 import type { ImageTokens, Overhead } from "./families.ts";
 import { type ImageSize, imageSize } from "./image-size.ts";
-import { Inflation, pdfPages } from "./pdf-pages.ts";
+import { Inflation } from "./inflation.ts";
+import { officeText } from "./office-text.ts";
+import { pdfPages } from "./pdf-pages.ts";
+import { shownBytes } from "./pdf-text.ts";
 
 /** Media of a request, as far as their tokens depend on them. */
 export interface Media {
@@ -11,7 +14,9 @@ export interface Media {
   pages: number;
   /** Bytes of PDFs in base64. Dense pages have more. */
   pdfBytes: number;
-  /** Bytes of office documents in base64. */
+  /** Bytes of the text on the pages of PDFs, as far as it can be read. */
+  pdfTextBytes: number;
+  /** Bytes of office documents in base64, without those that were read as text. */
   officeBytes: number;
   /** Bytes in base64 of files that have no bound of their own, such as video. */
   otherBytes: number;
@@ -29,6 +34,7 @@ export const noMedia = (): Media => ({
   images: [],
   pages: 0,
   pdfBytes: 0,
+  pdfTextBytes: 0,
   officeBytes: 0,
   otherBytes: 0,
   audioSeconds: 0,
@@ -43,18 +49,46 @@ const ZIP_BYTES_PER_TOKEN = 4;
 const TEXT = /^(text\/|application\/(json|xml|x-yaml|yaml)\b)|\+(json|xml)\b/;
 /** Minimum base64 bytes for each token of a PDF's compressed text. Measured: English prose, 2.0 to 2.6. */
 const PDF_BYTES_PER_TOKEN = 2;
+/** Bytes of the text on a page for each token, as of prose in a bound. */
+const PDF_TEXT_BYTES_PER_TOKEN = 3;
+/** Base64 that shows if a file is text: some 1 KB of it. */
+const HEAD_BASE64 = 1_368;
 
-/** Adds a file in base64. Returns its text if it is a text file. */
+/** Adds a file in base64. Returns its text if it is a text file, or the text of an office document. */
 export function addMedia(type: string, base64: string, media: Media): string | undefined {
   if (type.startsWith("image/")) media.images.push(imageSize(base64));
   else if (type.startsWith("audio/")) media.audioSeconds += audioSeconds(base64, type);
   else if (type.includes("pdf")) {
-    media.pages += pdfPages(Buffer.from(base64, "base64"), media.inflation);
+    const bytes = Buffer.from(base64, "base64");
+    media.pages += pdfPages(bytes, media.inflation);
     media.pdfBytes += base64.length;
-  } else if (base64.startsWith(ZIP)) media.officeBytes += base64.length;
-  else if (TEXT.test(type)) return Buffer.from(base64, "base64").toString();
+    media.pdfTextBytes += shownBytes(bytes, media.inflation);
+  } else if (base64.startsWith(ZIP)) return addOffice(base64, media);
+  else if (TEXT.test(type) || isText(base64)) return Buffer.from(base64, "base64").toString();
   else media.otherBytes += base64.length;
   return undefined;
+}
+
+/** Adds an office document, by its size if it cannot be read. Returns its text. */
+function addOffice(base64: string, media: Media): string | undefined {
+  const office = officeText(Buffer.from(base64, "base64"), media.inflation);
+  media.officeBytes += office ? Math.ceil((office.unreadBytes * 4) / 3) : base64.length;
+  return office?.text;
+}
+
+/** Returns true if a file begins as a text does: code has many types, and some clients state none. */
+function isText(base64: string): boolean {
+  const head = Buffer.from(base64.slice(0, HEAD_BASE64), "base64");
+  const isUtf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
+  if (isUtf16) return true;
+  if (head.length === 0 || head.includes(0)) return false;
+  try {
+    // The last character may be cut.
+    new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the tokens of an image of this size. Providers scale large ones down to `most`. */
@@ -63,9 +97,14 @@ export function imageTokens(size: ImageSize, { base, side, tile_milli, most }: I
   return Math.min(base + Math.ceil((tiles * tile_milli) / 1_000), most);
 }
 
-/** Returns the tokens of documents. Each page of a PDF counts as an image, plus its text. */
+/**
+ * Returns the tokens of documents. Each page of a PDF counts as an image, plus its text: what a page can hold, or more if
+ * more was read.
+ */
 export function documentTokens(media: Omit<Media, "inflation">, overhead: Overhead): number {
-  const { pages, pdfBytes, officeBytes } = media;
-  const text = Math.min(pages * overhead.page_text, pdfBytes / PDF_BYTES_PER_TOKEN);
+  const { pages, pdfBytes, pdfTextBytes, officeBytes } = media;
+  const usual = Math.min(pages * overhead.page_text, pdfBytes / PDF_BYTES_PER_TOKEN);
+  const read = overhead.page_text === 0 ? 0 : pdfTextBytes / PDF_TEXT_BYTES_PER_TOKEN;
+  const text = Math.max(usual, read);
   return pages * overhead.page + text + officeBytes / ZIP_BYTES_PER_TOKEN;
 }

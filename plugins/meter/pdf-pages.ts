@@ -1,15 +1,12 @@
-import { constants, inflateSync } from "node:zlib";
+import type { Inflation } from "./inflation.ts";
+import { streamsOf } from "./pdf-streams.ts";
 
 /** Maximum pages: more than any provider takes. Claude takes 600, OpenAI 100, Gemini 1,000. */
 export const PAGES_MAX = 1_000;
 
-/** Maximum bytes of objects that are inflated to count the pages of all PDFs of a request: some 20 ms. */
-const INFLATED_BYTES_MAX = 4 * 1_048_576;
 /** Maximum escapes in names. Names in PDFs rarely have any. */
 const ESCAPES_MAX = 10_000;
 
-const STREAM = Buffer.from("stream");
-const END_OF_STREAM = Buffer.from("endstream");
 const PAGE = /\/Type\s{0,99}\/Page(?![A-Za-z])/g;
 const COUNT = /\/Count\s{1,99}(\d{1,9})/g;
 const KIDS = /\/Kids\s{0,99}\[/g;
@@ -31,28 +28,6 @@ export function pdfPages(bytes: Buffer, inflation: Inflation): number {
   for (const [, count] of text.matchAll(COUNT)) claimed = Math.max(claimed, Number(count));
   const most = Math.max(pages, claimed, kidsIn(text));
   return most === 0 ? PAGES_MAX : Math.min(most, PAGES_MAX);
-}
-
-/** How many bytes may still be inflated for a request. A small file can inflate to a thousand times its size. */
-export class Inflation {
-  private left = INFLATED_BYTES_MAX;
-
-  /** Returns the inflated text of a stream; undefined if it is encoded in another way, or too long. */
-  inflate(stream: Buffer): string | undefined {
-    // A line end follows the keyword.
-    const from = stream[0] === 13 ? (stream[1] === 10 ? 2 : 1) : stream[0] === 10 ? 1 : 0;
-    try {
-      // Throws if nothing is left.
-      const limits = { maxOutputLength: this.left, finishFlush: constants.Z_SYNC_FLUSH };
-      const text = inflateSync(stream.subarray(from), limits).toString("latin1");
-      this.left -= text.length;
-      return text;
-    } catch {
-      // A failed attempt to inflate took time too, so nothing more is inflated.
-      this.left = 0;
-      return undefined;
-    }
-  }
 }
 
 /**
@@ -89,20 +64,15 @@ function objectsOf(bytes: Buffer, inflation: Inflation): string | undefined {
   if (bytes.includes("/Encrypt") && bytes.includes("/ObjStm")) return undefined;
   const parts: string[] = [];
   let at = 0;
-  for (;;) {
-    const stream = bytes.indexOf(STREAM, at);
-    if (stream === -1) break;
-    const before = bytes.toString("latin1", at, stream);
-    const from = stream + STREAM.length;
-    const to = bytes.indexOf(END_OF_STREAM, from);
-    if (to === -1) break;
+  for (const { keyword, from, to, next } of streamsOf(bytes)) {
+    const before = bytes.toString("latin1", at, keyword);
     parts.push(before);
     if (before.lastIndexOf("/ObjStm") > before.lastIndexOf("endobj")) {
-      const objects = inflation.inflate(bytes.subarray(from, to));
+      const objects = inflation.inflate(bytes.subarray(from, to), "objects");
       if (objects === undefined) return undefined;
-      parts.push(objects);
+      parts.push(objects.toString("latin1"));
     }
-    at = to + END_OF_STREAM.length;
+    at = next;
   }
   parts.push(bytes.toString("latin1", at));
   return parts.join("\n");

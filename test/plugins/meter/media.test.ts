@@ -2,6 +2,7 @@ import { deflateSync } from "node:zlib";
 import t from "tap";
 import { familyOverhead } from "../../../plugins/meter/families.ts";
 import { type ImageSize, imageSize } from "../../../plugins/meter/image-size.ts";
+import { Inflation } from "../../../plugins/meter/inflation.ts";
 import {
   addMedia,
   documentTokens,
@@ -9,7 +10,7 @@ import {
   imageTokens,
   noMedia,
 } from "../../../plugins/meter/media.ts";
-import { Inflation, pdfPages } from "../../../plugins/meter/pdf-pages.ts";
+import { pdfPages } from "../../../plugins/meter/pdf-pages.ts";
 
 const base64 = (...parts: (Buffer | string | readonly number[])[]) =>
   Buffer.concat(
@@ -204,6 +205,13 @@ t.test("objects of a PDF are inflated behind any line end, up to 4 MB", async (t
   t.strictSame(count("<</Type/ObjStm>>stream\nxx\nendstream", small), [PAGES_MAX, PAGES_MAX]);
   const [head = "", tail = ""] = packed(pagesOf(2), "\n").split("\nendstream");
   t.strictSame(count(`${head.slice(0, -4)}\nendstream${tail}`), [2], "without its check sum");
+});
+
+t.test("tiny objects of a PDF have an end too", async (t) => {
+  const tiny = objects("").repeat(8_192);
+  const count = (text: string) => pdfPages(Buffer.from(`%PDF\n${text}`, "latin1"), new Inflation());
+  t.equal(count(page(3) + tiny), 1);
+  t.equal(count(page(3) + tiny + objects("")), PAGES_MAX);
 });
 
 t.test("a request has files if it has any kind of them", async (t) => {
