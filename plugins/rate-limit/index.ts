@@ -20,7 +20,10 @@ const limit = whole(0, 1_000_000);
 export const options = v.strictObject({
   /** Calls per minute and key; 0 = unlimited. A key's own limit overrides it. */
   requests_per_minute: v.optional(limit, 0),
-  /** Calls allowed at once after a quiet minute; 0 = as many as the limit allows per minute. */
+  /**
+   * Calls allowed at once after a quiet minute; 0 = as many as the limit allows per minute. A limit of one key allows no
+   * more at once than per minute.
+   */
   burst: v.optional(limit, 0),
   /** Maximum calls in flight per key; 0 = unlimited. */
   concurrent_calls: v.optional(limit, 0),
@@ -84,8 +87,10 @@ export default function rateLimit(
       const ofOperator = key.requestsPerMinute ?? settings.requests_per_minute;
       const perMinute = lower(ofOperator, key.limits?.callsPerMinute);
       if (perMinute === 0) return takeOfMember(call, key);
-      const burst = perMinute === ofOperator && settings.burst > 0 ? settings.burst : perMinute;
-      const rate = rateLimiter.takeCall(key.id, perMinute, burst);
+      const isDefault = key.requestsPerMinute === null && perMinute === ofOperator;
+      // Only the default may have a burst above it: a limit that is set for one key is the most it can send at once.
+      const burst = isDefault ? settings.burst : Math.min(settings.burst, perMinute);
+      const rate = rateLimiter.takeCall(key.id, perMinute, burst || perMinute);
       return rate instanceof Promise ? rate.then(decide) : decide(rate);
 
       function decide(taken: Rate): Verdict | Promise<Verdict> {

@@ -1,4 +1,5 @@
 import t from "tap";
+import { KeyLimits } from "../../../core/accounts/key-limits.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import type { Rate } from "../../../core/limits/rate-limiter.ts";
 import { isRefusal } from "../../../core/plugin/index.ts";
@@ -46,8 +47,13 @@ class Limited {
   }
 }
 
-function callOf(requestsPerMinute: number | null = null): HttpCall {
-  return Object.assign(newCall(), { key: keyOf({ requestsPerMinute }) });
+/** `ofOwner`: the limit that the key's owner has set. */
+function callOf(requestsPerMinute: number | null = null, ofOwner?: number): HttpCall {
+  const limits =
+    ofOwner === undefined
+      ? undefined
+      : new KeyLimits({ kind: "key", id: "K" }, { calls_per_minute: ofOwner });
+  return Object.assign(newCall(), { key: keyOf({ requestsPerMinute, limits }) });
 }
 
 t.test("the rate of a key", async (t) => {
@@ -63,6 +69,22 @@ t.test("the rate of a key", async (t) => {
     const limited = new Limited(settings);
     t.equal(await limited.admit(callOf(own)), "admitted", what);
     t.strictSame(limited.asked, expected, what);
+  }
+});
+
+t.test("a limit of one key has no burst above it", async (t) => {
+  const table: [string, Partial<Settings>, number | null, number | undefined, string][] = [
+    ["of the operator", { requests_per_minute: 60, burst: 40 }, 5, undefined, "take K 5 5"],
+    ["the same as the default", { requests_per_minute: 5, burst: 40 }, 5, undefined, "take K 5 5"],
+    ["of the owner", { requests_per_minute: 60, burst: 40 }, null, 5, "take K 5 5"],
+    ["only the owner's", { burst: 40 }, null, 5, "take K 5 5"],
+    ["a lower burst", { requests_per_minute: 60, burst: 5 }, null, 30, "take K 30 5"],
+    ["the default may", { requests_per_minute: 5, burst: 40 }, null, undefined, "take K 5 40"],
+  ];
+  for (const [what, settings, ofOperator, ofOwner, expected] of table) {
+    const limited = new Limited(settings);
+    t.equal(await limited.admit(callOf(ofOperator, ofOwner)), "admitted", what);
+    t.strictSame(limited.asked, [expected], what);
   }
 });
 
