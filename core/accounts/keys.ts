@@ -52,7 +52,10 @@ export interface CachedKeysOptions {
   readonly cacheBytesMax: number;
 }
 
-export type Keys = Pick<CachedKeys, "find" | "create" | "revoke" | "refused" | "renew">;
+export type Keys = Pick<
+  CachedKeys,
+  "find" | "create" | "revoke" | "revokeAll" | "refused" | "renew"
+>;
 
 /** Creates API keys, finds them by their SHA-256, and revokes them at once in every process. */
 export class CachedKeys implements KnownKeys {
@@ -125,6 +128,13 @@ export class CachedKeys implements KnownKeys {
     this.forgetAccount(key.accountId);
     await this.options.holdStore.revoke(keyId, key.accountId);
     return true;
+  }
+
+  /** Revokes keys, each even if another fails. Rejects once all were tried, if one failed. */
+  async revokeAll(keyIds: readonly string[]): Promise<void> {
+    const results = await Promise.allSettled(keyIds.map((keyId) => this.revoke(keyId)));
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed) throw failed.reason;
   }
 
   /**

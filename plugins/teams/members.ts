@@ -129,7 +129,7 @@ export class Members {
     );
     await accounts.keysChanged(accountId);
     const own = await accounts.latestKeys(accountId, 0, id);
-    for (const key of own) await keys.revoke(key.id);
+    await keys.revokeAll(own.map((key) => key.id));
     return own.length;
   }
 

@@ -49,8 +49,8 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
         if (passwordHash === "busy") return busy();
         const accountId = await credentials.reset(wanted.token, passwordHash);
         if (accountId === undefined) return invalidToken();
-        const revoked = wanted.revoke_keys ? await revokeAll(context, accountId) : 0;
         if (account.passwordHash !== null) await context.tellOwnerAfter(accountId, "changed");
+        const revoked = wanted.revoke_keys ? await revokeAll(context, accountId) : 0;
         // The link proves who this is, so guesses of strangers must not keep the owner from signing in now.
         const device = await context.devices.remember(accountId, context.isSecure);
         const cookies = ["set-cookie", forgottenCookie(context.isSecure), "set-cookie", device];

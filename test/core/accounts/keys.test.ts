@@ -260,6 +260,23 @@ t.test("keys", async (t) => {
     t.equal(holdStore.hold(hold).kind, "revoked", "calls already admitted get no hold");
   });
 
+  t.test("are revoked together, each even if the hold store fails for another", async (t) => {
+    const { keys, rows, holdStore } = setUp();
+    const ids = ["one", "two", "three"].map((secret) => rows.add(secret).id);
+    const tried: string[] = [];
+    const revoke = async (keyId: string) => {
+      tried.push(keyId);
+      if (keyId === ids[0]) throw new Error("the hold store is silent");
+    };
+    Object.assign(holdStore, { revoke });
+    await t.rejects(keys.revokeAll(ids), { message: "the hold store is silent" });
+    t.strictSame(tried, ids);
+    for (const secret of ["one", "two", "three"])
+      t.equal((await keys.find(secret))?.status, "revoked");
+    await keys.revokeAll(ids.slice(1));
+    await keys.revokeAll([]);
+  });
+
   t.test("revoked during a read are not restored by its result", async (t) => {
     const { keys, rows, clock } = setUp();
     const { id } = rows.add("secret");
