@@ -129,6 +129,11 @@ export const profile = v.strictObject({
   images: v.optional(v.picklist(["addresses", "bytes"])),
   /** Chat: the reply formats that the model takes. */
   formats: v.optional(v.picklist(["json_schema", "json_object"])),
+  /**
+   * Images: fields that the model refuses. They are left out, and a header names them. A call that asks for
+   * `response_format: url` gets 400 then.
+   */
+  refused_fields: v.optional(v.array(v.string())),
   /** Chat: the only top-level fields that the server takes. */
   fields: v.optional(v.array(v.string())),
   /** Chat: sends `reasoning_split: true`, so that thinking is not part of the content. */

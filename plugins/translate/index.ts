@@ -19,6 +19,7 @@ import {
 import { FetchPlaces } from "./fetch-places.ts";
 import { hideIdentity } from "./identity.ts";
 import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
+import { withoutRefused } from "./image-fields.ts";
 import { nativeRequest } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
@@ -144,8 +145,12 @@ export default function translate(services: Services): Plugin {
     if (isRefusal(fitted)) return fitted;
     const { request, dropped } = fitted;
     call.upstream = request;
-    if (dropped.length > 0) call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));
+    nameDropped(call, dropped);
     return undefined;
+  }
+
+  function nameDropped(call: Call, dropped: readonly string[]): void {
+    if (dropped.length > 0) call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));
   }
 
   /** Makes the form of an image edit. Images that it names by address are fetched once money is held. */
@@ -186,8 +191,7 @@ export default function translate(services: Services): Plugin {
     const { betaHeader } = call.endpoint;
     const isLeft = betaHeader !== undefined && betaHeader in call.headers;
     const dropped = isLeft ? [...translation.dropped, betaHeader] : translation.dropped;
-    if (dropped.length === 0) return;
-    call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));
+    nameDropped(call, dropped);
   }
 
   return {
@@ -196,6 +200,11 @@ export default function translate(services: Services): Plugin {
     request(call): Verdict | Promise<Verdict> {
       const { endpoint, model } = call;
       if (!model) return undefined;
+      if (endpoint.protocol === "images") {
+        const left = withoutRefused(call, model, services);
+        if (isRefusal(left)) return left;
+        nameDropped(call, left);
+      }
       if (endpoint.multipart) return editImages(call);
       hideIdentity(call, seal.key);
       const made = make(call, model);

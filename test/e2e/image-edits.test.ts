@@ -121,6 +121,25 @@ t.test("POST /v1/images/edits", async (t) => {
     t.match(form.prompt, /^hello/);
   });
 
+  t.test("leaves out what the provider refuses, of JSON and of a form", async (t) => {
+    const refused = { response_format: "b64_json", input_fidelity: "low" };
+    const body = bodies.images({ echo: true }, { image: png.toString("base64"), ...refused });
+    const form = new FormData();
+    for (const [name, value] of Object.entries(body)) form.set(name, String(value));
+    const headers = { authorization: `Bearer ${(await customerWith(gateway)).key}` };
+    for (const answer of [
+      await edit(body),
+      await send(gateway, paths.edits, { method: "POST", headers, body: form }),
+    ]) {
+      const reached = sent(answer);
+      t.notOk("response_format" in reached || "input_fidelity" in reached);
+      const dropped = answer.headers.get("x-svc-translate-dropped");
+      t.equal(dropped, "response_format,input_fidelity");
+    }
+    const url = await edit({ ...body, response_format: "url" });
+    t.strictSame([url.status, url.json.error.param], [400, "response_format"]);
+  });
+
   t.test("accepts several images, as a list or under several names", async (t) => {
     const image = png.toString("base64");
     for (const more of [{ image: [image, image] }, { image, ref_image: image }]) {

@@ -51,7 +51,7 @@ t.test("an image", async (t) => {
     [{ quality: "low" }, "low", 1_000],
     [{ quality: "high" }, "high", 4_000],
     [{ quality: "high", n: 2 }, "high", 8_000],
-    [{ quality: "high", input_fidelity: "high" }, "high", 8_000],
+    [{ quality: "high", input_fidelity: "high" }, "high", 4_000],
     [{ size: "auto" }, "medium", 1_000],
     [{ size: "1024x1536" }, "medium", 1_000],
     [{ size: "1536x1536" }, "medium", 1_500],
@@ -84,6 +84,21 @@ t.test("an image", async (t) => {
       t.equal(answer.json.error.param, param);
       await assertNotCharged(gateway, customer);
     }
+  });
+
+  t.test("is made without what its provider refuses, which a header names", async (t) => {
+    const { answer, sent } = await image({ response_format: "b64_json", input_fidelity: "low" });
+    t.equal(answer.status, 200, answer.text);
+    t.notOk("response_format" in sent || "input_fidelity" in sent);
+    const dropped = answer.headers.get("x-svc-translate-dropped");
+    t.equal(dropped, "response_format,input_fidelity");
+    const high = (await image({ input_fidelity: "high" })).answer;
+    t.strictSame([high.status, high.headers.get("x-svc-left-out")], [200, "input_fidelity"]);
+    const url = await image({ response_format: "url" });
+    t.equal(url.answer.status, 400, url.answer.text);
+    t.match(url.answer.json.error, { param: "response_format", code: "unsupported_parameter" });
+    t.match(url.answer.json.error.message, /base64 only; ask for b64_json/);
+    await assertNotCharged(gateway, url.customer);
   });
 
   t.test("is made without the dearer options if the catalogue lists none", async (t) => {

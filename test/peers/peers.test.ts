@@ -10,6 +10,7 @@ import { minimax } from "../support/strict/minimax.ts";
 import { mistral } from "../support/strict/mistral.ts";
 import { moonshot } from "../support/strict/moonshot.ts";
 import { openai } from "../support/strict/openai.ts";
+import { imageRules } from "../support/strict/openai-images.ts";
 import { responsesRules } from "../support/strict/responses-rules.ts";
 import { xai, xaiChat } from "../support/strict/xai.ts";
 import { zai } from "../support/strict/zai.ts";
@@ -17,7 +18,7 @@ import { CALL_REPORTS } from "./calls.ts";
 
 const RULES = [
   ...[...anthropic, ...openai, ...responsesRules, ...google, ...xai, ...xaiChat, ...deepseek],
-  ...[...moonshot, ...zai, ...alibaba, ...minimax, ...mistral],
+  ...[...moonshot, ...zai, ...alibaba, ...minimax, ...mistral, ...imageRules],
 ];
 const REPORT = /[\w.-]+\/[\w.-]+#\d+/g;
 const CASES = "plugins/translate/provider-cases.json";

@@ -41,7 +41,7 @@ t.test("a reset that revokes the keys revokes all of them", async (t) => {
     const { status } = await reset(async () => {
       throw new Error("the ledger failed");
     });
-    t.equal(status, 500);
+    t.ok(status >= 500, `${status}`);
     t.strictSame((await statuses()).sort(), ["active", "revoked", "revoked"]);
   });
 

@@ -32,7 +32,10 @@ t.test("OpenAI's client against simulated images and speech", async (t) => {
     });
     assert.equal(fewer.data?.length, 1);
     t.equal(Buffer.from(fewer.data[0]?.b64_json ?? "", "base64").length, 100_000);
-    const urls = await bench.openai.images.generate({ prompt: "x", response_format: "url" });
+    const urls = await bench.openai.images.generate({
+      ...{ model: "dall-e-3", prompt: "x" },
+      response_format: "url",
+    });
     t.match(urls.data?.[0]?.url ?? "", /^https:\/\/images\.simulator\.invalid\/.*\.png$/);
   });
 

@@ -11,6 +11,7 @@ import { minimax } from "./minimax.ts";
 import { mistral } from "./mistral.ts";
 import { moonshot } from "./moonshot.ts";
 import { openai } from "./openai.ts";
+import { imageRules } from "./openai-images.ts";
 import { withState } from "./reply-state.ts";
 import { responsesRules } from "./responses-rules.ts";
 import { type Facts, type Family, firstBroken, objects, type Rule } from "./rule.ts";
@@ -68,10 +69,13 @@ const PROTOCOLS: Readonly<Record<string, Facts["protocol"]>> = {
   "/v1/messages": "messages",
   "/v1/chat/completions": "chat",
   "/v1/responses": "responses",
+  "/v1/images/generations": "images",
+  "/v1/images/edits": "images",
 };
 
 function rulesOf({ family, protocol }: Facts): readonly Rule[] {
   if (protocol === "messages") return anthropic;
   if (protocol === "chat") return CHAT_RULES[family];
+  if (protocol === "images") return family === "openai" ? imageRules : [];
   return family === "xai" ? [...responsesRules, ...xai] : responsesRules;
 }

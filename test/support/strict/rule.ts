@@ -13,7 +13,7 @@ export type Family =
   | "minimax"
   | "mistral";
 
-type ModelProtocol = "messages" | "chat" | "responses";
+type ModelProtocol = "messages" | "chat" | "responses" | "images";
 
 /** A request as the rules read it. */
 export interface Facts {

@@ -434,3 +434,8 @@ export const responsesCases: readonly StrictCase[] = [
   ["r-reasoning-follows", "gpt-5.6-sol", input(reasoning, user("b"))],
   ["r-context", "gpt-5.6-sol", { input: "a".repeat(4 * 1_050_001) }],
 ];
+
+export const imageCases: readonly StrictCase[] = [
+  ["i-response-format", "gpt-image-2", { response_format: "b64_json" }],
+  ["i-input-fidelity", "gpt-image-2", { input_fidelity: "low" }],
+];

@@ -9,9 +9,16 @@ import { minimax } from "./minimax.ts";
 import { mistral } from "./mistral.ts";
 import { moonshot } from "./moonshot.ts";
 import { openai } from "./openai.ts";
+import { imageRules } from "./openai-images.ts";
 import { responsesRules } from "./responses-rules.ts";
 import { type Facts, firstBroken, objects, type Rule } from "./rule.ts";
-import { chatCases, messagesCases, responsesCases, type StrictCase } from "./strict-cases.ts";
+import {
+  chatCases,
+  imageCases,
+  messagesCases,
+  responsesCases,
+  type StrictCase,
+} from "./strict-cases.ts";
 import { xai, xaiChat } from "./xai.ts";
 import { zai } from "./zai.ts";
 
@@ -19,11 +26,13 @@ const PLAIN: Readonly<Record<Facts["protocol"], JsonObject>> = {
   messages: { max_tokens: 100, messages: [{ role: "user", content: "a" }] },
   chat: { messages: [{ role: "user", content: "a" }] },
   responses: { input: [{ role: "user", content: "a" }] },
+  images: { prompt: "a" },
 };
 const PATHS = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
+  images: "/v1/images/generations",
 } as const;
 
 const TABLES: readonly (readonly [Facts["protocol"], readonly StrictCase[], readonly Rule[]])[] = [
@@ -37,6 +46,7 @@ const TABLES: readonly (readonly [Facts["protocol"], readonly StrictCase[], read
     ],
   ],
   ["responses", responsesCases, responsesRules],
+  ["images", imageCases, imageRules],
 ];
 
 let bench: Bench;
@@ -95,7 +105,8 @@ t.test("has no rules for a model that no provider has", async (t) => {
 
 function factsOf(protocol: Facts["protocol"], model: string, body: JsonObject): Facts {
   const turns = objects(protocol === "responses" ? body["input"] : body["messages"]);
-  const inputTokens = Math.ceil(JSON.stringify(body["input"] ?? body["messages"]).length / 4);
+  const read = body["input"] ?? body["messages"] ?? body["prompt"];
+  const inputTokens = Math.ceil(JSON.stringify(read).length / 4);
   const tools = objects(body["tools"]);
   const family = model.startsWith("grok") ? "xai" : "openai";
   return { family, protocol, model, body, turns, tools, headers: {}, inputTokens };
