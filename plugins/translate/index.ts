@@ -200,13 +200,13 @@ export default function translate(services: Services): Plugin {
     request(call): Verdict | Promise<Verdict> {
       const { endpoint, model } = call;
       if (!model) return undefined;
+      hideIdentity(call, seal.key);
       if (endpoint.protocol === "images") {
         const left = withoutRefused(call, model, services);
         if (isRefusal(left)) return left;
         nameDropped(call, left);
       }
       if (endpoint.multipart) return editImages(call);
-      hideIdentity(call, seal.key);
       const made = make(call, model);
       if (!wantsBytes(model, services)) return made;
       return made instanceof Promise

@@ -117,9 +117,21 @@ t.test("POST /v1/images/edits", async (t) => {
     const form = sent(await edit(bodies.images({ echo: true }, more)));
     t.equal(form.size, "512x512");
     t.equal(form.quality, "low");
-    t.equal(form.user, "u1");
     t.match(form.prompt, /^hello/);
   });
+
+  t.test(
+    "names the account instead of the client's user, as for an image that is made",
+    async (t) => {
+      const customer = await customerWith(gateway);
+      const body = bodies.images({ echo: true }, { user: "u1" });
+      const image = png.toString("base64");
+      const made = sent(await post(gateway, paths.images, customer, body));
+      const edited = sent(await post(gateway, paths.edits, customer, { ...body, image }));
+      t.match(edited.user, /^[0-9a-f]{64}$/);
+      t.equal(edited.user, made.user);
+    },
+  );
 
   t.test("leaves out what the provider refuses, of JSON and of a form", async (t) => {
     const refused = { response_format: "b64_json", input_fidelity: "low" };
