@@ -81,9 +81,20 @@ export function parseFormBody(
       return refuse.badRequest(`${field}: must be a data URL, base64 or an http(s) URL`, field);
     }
     const text = data.toString(isLong ? "latin1" : "utf8");
-    fields[name] = /^\d{1,9}$/.test(text) ? Number(text) : text === "true" ? true : text;
+    fields[name] = readField(name, text);
   }
   return { form, fields };
+}
+
+const FLAGS = new Map([
+  ["true", true],
+  ["false", false],
+]);
+
+/** Reads a field that is a number or a flag in JSON. All others are text: a prompt may be `2025` or `true`. */
+function readField(name: string, text: string): string | number | boolean {
+  if (name === "n" && /^\d{1,9}$/.test(text)) return Number(text);
+  return name === "stream" ? (FLAGS.get(text.toLowerCase()) ?? text) : text;
 }
 
 /** Longer than any boundary: the parser keeps shorter first bytes for later. */

@@ -305,6 +305,9 @@ t.test("POST /v1/images/edits", async (t) => {
     const { n, model: sentModel, size } = sent(await ask(["n", "010"], ["size", "512x512"]));
     t.strictSame([n, sentModel, size], ["10", "gpt-image-2", "512x512"]);
     await assertBalance(gateway, customer, "90000");
+    const plain = await ask(["stream", "false"], ["output_compression", "50"], ["user", "42"]);
+    t.match(sent(plain), { stream: "false", output_compression: "50", user: /^[0-9a-f]{64}$/ });
+    await assertBalance(gateway, customer, "89000");
 
     for (const more of [
       [
@@ -330,7 +333,7 @@ t.test("POST /v1/images/edits", async (t) => {
       t.equal(answer.status, 400, JSON.stringify(more).slice(0, 80));
       t.equal(answer.json.error.param, more[0][0].replace(/\W.*/, ""));
     }
-    await assertBalance(gateway, customer, "90000");
+    await assertBalance(gateway, customer, "89000");
   });
 
   t.test("refuses a malformed form, and a form on JSON endpoints", async (t) => {

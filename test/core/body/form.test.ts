@@ -48,6 +48,27 @@ t.test("a form", async (t) => {
     t.notOk(isRefusal(parseFormBody(formOf(...parts.slice(1)), TYPE)));
   });
 
+  t.test("has numbers and flags where JSON has them, and text everywhere else", async (t) => {
+    const fields = (...parts: readonly Part[]) => {
+      const parsed = parseFormBody(formOf(...parts), TYPE);
+      return isRefusal(parsed) ? parsed.message : parsed.fields;
+    };
+    for (const [name, text, value] of [
+      ...(["2025", "true", "false", "010"] as const).map((text) => ["prompt", text, text] as const),
+      ["user", "42", "42"],
+      ["n", "2", 2],
+      ["n", "010", 10],
+      ["n", "two", "two"],
+      ["output_compression", "50", "50"],
+      ["stream", "false", false],
+      ["stream", "true", true],
+      ["stream", "False", false],
+      ["stream", "1", "1"],
+    ] as const) {
+      t.strictSame(fields([name, text]), { [name]: value }, `${name}=${text}`);
+    }
+  });
+
   t.test("may have an image of any length as text, in ASCII", async (t) => {
     const base64 = Buffer.alloc(2_000_000, "x").toString("base64");
     const parsed = parseFormBody(formOf(["image", base64]), TYPE);
