@@ -87,7 +87,7 @@ async function main(): Promise<void> {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, "stopping; calls in flight may finish");
-    const limitMs = config.limits.drainMs + STOP_MS;
+    const limitMs = gateway.services.config.limits.drainMs + STOP_MS;
     setTimeout(() => {
       log.error({ limitMs }, "cannot stop in time; ending now");
       process.exit(1);

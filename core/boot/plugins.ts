@@ -135,7 +135,7 @@ export async function preparePlugin(
  * same objects as before, so that plugins compare them for nothing: a catalogue takes 10 ms.
  */
 export function inForce<T extends Config>(given: T, running: Config): T {
-  const { stores } = running;
+  const stores = { ...running.stores, monthsKept: given.stores.monthsKept };
   const listen = { ...running.listen, trustedProxies: given.listen.trustedProxies };
   const { headerBytesMax, keyCacheBytesMax } = running.limits;
   const limits = { ...given.limits, headerBytesMax, keyCacheBytesMax };

@@ -100,7 +100,8 @@ function toConfig(
   source: Source,
 ): GatewayConfig {
   const { environment } = source;
-  const { listen, admin, stores, limits, log, headers, images, upstreams, unbilled } = settings;
+  const { listen, admin, limits, log, headers, images, upstreams, unbilled } = settings;
+  const { months_kept: monthsKept, ...stores } = settings.stores;
   const { host, port, workers, engine, trusted_proxies: trustedProxies } = listen;
   const used = Object.fromEntries(
     Object.entries(upstreams)
@@ -114,10 +115,7 @@ function toConfig(
   return {
     listen: { host, port, workers, engine, trustedProxies },
     admin: { token: admin.token, listen: admin.listen },
-    stores: {
-      ...stores,
-      ...(stores.months_kept !== undefined && { monthsKept: stores.months_kept }),
-    },
+    stores: { ...stores, monthsKept },
     limits: {
       bodyBytesMax: limits.body_mb * MB,
       receivingBytesMax: limits.receiving_mb * MB,

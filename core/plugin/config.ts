@@ -32,8 +32,8 @@ export interface Config {
     readonly ledger: "embedded" | string;
     /** Maximum connections of one process to Postgres. */
     readonly connections: number;
-    /** Whole months before this one that cannot be archived; missing: no month can. */
-    readonly monthsKept?: number;
+    /** Whole months before this one that cannot be archived; undefined: no month can. */
+    readonly monthsKept?: number | undefined;
     /** Path of the data folder, relative to the working directory. */
     readonly data: string;
   };

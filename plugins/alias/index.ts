@@ -23,7 +23,9 @@ export const reads = ["catalogue", "headers"];
 /** Resolves the requested name to a model of the catalogue. Refuses a model that does not fit the endpoint or request. */
 export default function alias(services: Services, settings: Settings): Plugin {
   const { config, catalogue } = services;
-  const isTranslated = config.plugins.some(({ module }) => module.sets?.includes("upstream"));
+  // A reload may add the plugin that translates, or leave it out.
+  const isTranslated = () =>
+    services.config.plugins.some(({ module }) => module.sets?.includes("upstream"));
   const { prefix } = config.headers;
   const { ids, defaultName } = familiesOf(settings, catalogue);
   const modelOfFamily = (name: string) => catalogue.get(ids.get(name) ?? "");
@@ -44,7 +46,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
   function topAt(endpoint: Endpoint): Model | undefined {
     if (!top || !endpoint.serves.includes("chat")) return undefined;
     const isServed = (model: Model) =>
-      isTranslated ||
+      isTranslated() ||
       endpoint.protocol !== "responses" ||
       hasRoute(model, "responses", services.upstreams);
     if (isServed(top)) return top;

@@ -41,7 +41,7 @@ const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 export const after = ["by-key"];
 export const requires = ["model"];
 export const sets = ["upstream"];
-export const reads = ["headers"];
+export const reads = ["headers", "admin"];
 
 /**
  * Translates requests and replies between Messages and Chat Completions, and from Responses to both, if client and

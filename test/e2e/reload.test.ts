@@ -248,6 +248,20 @@ t.test("a reload", async (t) => {
     },
   );
 
+  t.test("applies another admin token to what is sealed with it, as a restart does", async (t) => {
+    const customer = await customerWith(gateway);
+    const user = async () => {
+      const body = bodies.chat({ echo: true }, { user: "u1" });
+      const { json } = await post(gateway, paths.chat, customer, body);
+      return JSON.parse(json.choices[0].message.content).body.user;
+    };
+    const before = await user();
+    t.match(before, /^[0-9a-f]{64}$/);
+    t.equal(await user(), before);
+    await reload(gateway, { config: { admin: { token: "b".repeat(32) } } });
+    t.not(await user(), before);
+  });
+
   t.test("applies a changed log level at once", async (t) => {
     const customer = await customerWith(gateway);
     const lines = () => gateway.logs.match(/"msg":"call"/g)?.length ?? 0;

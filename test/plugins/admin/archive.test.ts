@@ -11,6 +11,7 @@ import { charge } from "../../core/money/ledger/fixtures.ts";
 import { admin, createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { recordedLog } from "../../support/log.ts";
+import { reload } from "../../support/requests.ts";
 import { runCli } from "./cli-runs.ts";
 
 const MARCH = Date.UTC(2026, 2, 10);
@@ -24,7 +25,7 @@ t.test("archive", async (t) => {
 
   t.before(async () => {
     const { log } = recordedLog();
-    gateway = await startGateway({ config: { stores: { months_kept: 1 } } });
+    gateway = await startGateway();
     const server = { url: gateway.ledger };
     sql = connect({ server, connectionsMax: 2, statementTimeoutMs: 30_000, log });
   });
@@ -56,6 +57,8 @@ t.test("archive", async (t) => {
       return charge(account, n % 7, { callId: newId(at), at, ...named });
     });
     await commit(calls);
+    t.equal((await months()).get("2026-03")?.can_be_archived, false);
+    await reload(gateway, { config: { stores: { months_kept: 1 } } });
     t.equal((await months()).get("2026-03")?.can_be_archived, true);
     const thisMonth = new Date().toISOString().slice(0, 7);
     t.equal((await months()).get(thisMonth)?.can_be_archived, false);

@@ -65,6 +65,29 @@ t.test("the model of a name", async (t) => {
   }
 });
 
+t.test(
+  "an unknown name gets a model that is served, also after a reload without translate",
+  (t) => {
+    const config = {
+      plugins: [{ name: "translate", module: { sets: ["upstream"] } }],
+      headers: { prefix: "x-svc-", corsOrigins: [] },
+    };
+    const parts = { config, catalogue: new Catalogue(MODELS), upstreams: { get: () => undefined } };
+    const { services } = deskOf({ ...parts, modelNames: { provide: () => {} } });
+    const { request } = alias(services, DEFAULTS);
+    const ask = () => {
+      const body = { model: "unheard-of" };
+      const call = preparedCall({ body, model: undefined }, "/v1/responses");
+      const verdict = request?.(call);
+      return isRefusal(verdict) ? verdict.status : call.model?.id;
+    };
+    t.equal(ask(), "claude-opus-5");
+    config.plugins = [];
+    t.equal(ask(), 404);
+    t.end();
+  },
+);
+
 t.test("a name that is spelled in another way", async (t) => {
   const dated: Partial<Settings> = { dated_names: "resolve" };
   const bare: Partial<Settings> = { prefixes: "strip" };
