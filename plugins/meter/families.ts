@@ -222,7 +222,7 @@ export function familyOverhead(name: string): Overhead {
 export class Overheads {
   private readonly known = new WeakMap<Model, Overhead>();
 
-  constructor(private readonly upstreams: Services["upstreams"]) {}
+  constructor(readonly upstreams: Services["upstreams"]) {}
 
   of(model: Model): Overhead {
     const known = this.known.get(model);

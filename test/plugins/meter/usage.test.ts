@@ -397,6 +397,26 @@ t.test("a report beyond belief", async (t) => {
   });
 });
 
+t.test("after a reload the bound has what the upstreams state now", (t) => {
+  const stating = (request: number) => {
+    const config = { profile: { overhead_tokens: { request } } };
+    return { get: () => ({ config }) };
+  };
+  const services = { ...deskOf().services, upstreams: stating(7) as never };
+  const plugin = meter(services, { ...SETTINGS, hold: { ...FACTORS, overhead_share: 1 } });
+  const model = modelOf({ routes: [{ upstream: "u", model: "m", profile: {} }] as never });
+  const bound = () => {
+    const call = preparedCall({ model });
+    plugin.request?.(call);
+    return call.inputTokensBound ?? 0;
+  };
+  const before = bound();
+  services.upstreams = stating(50_000) as never;
+  t.equal(bound(), before + 50_000 - 7);
+  t.equal(bound(), before + 50_000 - 7);
+  t.end();
+});
+
 t.test("without a request to an upstream nothing is counted", async (t) => {
   const plugin = meter(deskOf().services, SETTINGS);
   const call = newCall();
