@@ -96,6 +96,7 @@ class Review {
       this.price(parts, at, has);
       this.nextPrice(parts, [...at, "next_price"]);
       this.tokens(parts, at, has);
+      this.media(parts, at);
       this.routes(parts, at);
     }
     this.unknownUpstreams();
@@ -212,6 +213,23 @@ class Review {
     const isSilent = standard === "embeddings" && output > 0;
     this.expect(!isSilent, ofOutput, "nothing, since embeddings models return no text");
     this.expect(output <= window, ofOutput, inWindow);
+  }
+
+  /** Refuses factors that no image can have, or that only images have: they would look as if they applied. */
+  private media(parts: Parts, at: Path): void {
+    const { standard, image_pixels_max: covered, size_factors: sizes = [], option_factors } = parts;
+    const isOfImages = standard === undefined || standard === "images";
+    const nothing = `nothing, since ${standard} models make no images`;
+    this.expect(isOfImages || sizes.length === 0, [...at, "size_factors"], nothing);
+    const options = Object.keys(option_factors ?? {}).length;
+    this.expect(isOfImages || options === 0, [...at, "option_factors"], nothing);
+    const [smallest] = sizes;
+    const isLarger = covered === undefined || !smallest || smallest.pixels_max > covered;
+    this.expect(
+      !isOfImages || isLarger,
+      [...at, "size_factors", 0, "pixels_max"],
+      `more than image_pixels_max (${covered}), which the price itself covers`,
+    );
   }
 
   private routes({ routes = [], standard }: Parts, at: Path): void {

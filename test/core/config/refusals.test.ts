@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { FEATURES } from "../../../core/catalogue/features.ts";
 import { formatProblems, loadConfig } from "../../../core/config/load.ts";
-import { CATALOGUE, folderOf, GATEWAY, refused, swap } from "./files.ts";
+import { accepted, CATALOGUE, folderOf, GATEWAY, refused, swap } from "./files.ts";
 
 /** A text of the config, the wrong text that replaces it, and the expected line. */
 type Row = readonly [from: string, to: string, expected: string];
@@ -408,6 +408,16 @@ const models: readonly Row[] = [
     `catalogue.yaml:7 models[0].size_factors: expected a list of sizes, from the smallest to the largest, got a list`,
   ],
   [
+    `    labels:`,
+    `    size_factors: [{ pixels_max: 1, factor: 2 }]\n    labels:`,
+    `catalogue.yaml:7 models[0].size_factors: expected nothing, since messages models make no images`,
+  ],
+  [
+    `    labels:`,
+    `    option_factors: { quality: { high: 2 } }\n    labels:`,
+    `catalogue.yaml:7 models[0].option_factors: expected nothing, since messages models make no images`,
+  ],
+  [
     `models:`,
     `prices: {}\nmodels:`,
     `catalogue.yaml:1 prices: unknown key; expected price_range, id_prefix, models`,
@@ -729,6 +739,33 @@ t.test("a model is refused", async (t) => {
       "catalogue.yaml:3 models[0].price_vnd_per_mtok: expected price_vnd_per_call, since speech models are not billed by the token",
       "catalogue.yaml:9 models[0].routes[0].upstream: expected an upstream with the protocol speech, which main lacks",
     ]);
+  });
+
+  t.test("if its price itself covers a size that has a factor", async (t) => {
+    const gateway = swap(GATEWAY, "messages: ", 'images: "http://127.0.0.1:9001", messages: ');
+    const last =
+      "    context_window: 200000\n    max_output_tokens: 64000\n    standard: messages\n";
+    const from = CATALOGUE.lastIndexOf(last);
+    const withSizes = (sizes: string) => ({
+      "gateway.yaml": gateway,
+      "catalogue.yaml": `${CATALOGUE.slice(0, from)}    standard: images\n${sizes}${CATALOGUE.slice(from + last.length)}`,
+    });
+    for (const [sizes, most] of [
+      ["    size_factors: [{ pixels_max: 2359296, factor: 2 }]\n", 2_359_296],
+      ["    image_pixels_max: 2\n    size_factors: [{ pixels_max: 1, factor: 2 }]\n", 2],
+    ] as const) {
+      const lines = await refused(t, withSizes(sizes));
+      t.strictSame(
+        lines.map((line) => line.replace(/^\S+ /, "")),
+        [
+          `models[1].size_factors[0].pixels_max: expected more than image_pixels_max (${most}), which the price itself covers`,
+        ],
+      );
+    }
+    await accepted(
+      t,
+      withSizes("    image_pixels_max: 2\n    size_factors: [{ pixels_max: 3, factor: 2 }]\n"),
+    );
   });
 
   t.test("if it makes images and has settings of chat models", async (t) => {
