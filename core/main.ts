@@ -47,6 +47,7 @@ async function main(): Promise<void> {
   });
   if (options.version) return console.log(program.version);
   const file = options.config ?? join(packageRoot, "config", "gateway.yaml");
+  const reloadsLater = heldReload();
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) return fail(formatProblems(loaded.problems));
   const { config } = loaded;
@@ -72,6 +73,8 @@ async function main(): Promise<void> {
     const args = process.argv.slice(2);
     const ended = superviseWorkers({ script, args, workers: workerCount, log });
     started();
+    // The workers have not read the config yet.
+    reloadsLater();
     process.exit(await ended);
   }
 
@@ -105,6 +108,7 @@ async function main(): Promise<void> {
   started();
   if (isWorker()) whenOrphaned(() => void stop("the supervisor died"));
   process.on("SIGHUP", (signal) => void gateway.reloads.run(signal));
+  if (reloadsLater()) void gateway.reloads.run("SIGHUP");
   reportThrownWork((error) => log.error({ err: error }, "a step of a call threw"));
   process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
 }
@@ -121,6 +125,22 @@ function endableStart(): () => void {
   };
   process.on("SIGTERM", end).on("SIGINT", end);
   return () => process.off("SIGTERM", end).off("SIGINT", end);
+}
+
+/**
+ * Keeps a SIGHUP from ending the process while it starts. Once the next handler is set, call the returned function: it
+ * returns true if one came, which the config that was read may have missed.
+ */
+function heldReload(): () => boolean {
+  let came = false;
+  const hold = () => {
+    came = true;
+  };
+  process.on("SIGHUP", hold);
+  return () => {
+    process.off("SIGHUP", hold);
+    return came;
+  };
 }
 
 function fail(message: string): never {

@@ -37,17 +37,24 @@ async function spawnGateway(
   return { child, closed: once(child, "close"), output: () => output };
 }
 
+/** A Redis that takes connections and says nothing. */
+async function silentRedis(t: Test) {
+  const server = createServer(() => {}).listen(0, "127.0.0.1");
+  t.teardown(() => server.close());
+  await once(server, "listening");
+  const address = server.address();
+  assert.ok(typeof address === "object" && address);
+  return { url: `redis://127.0.0.1:${address.port}`, connected: once(server, "connection") };
+}
+
 /** By default, the kernel drops a signal to the first process of a container: so the gateway must handle it. */
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   t.test(`${signal} ends a gateway that waits for Redis at its start`, async (t) => {
-    const silentRedis = createServer(() => {}).listen(0, "127.0.0.1");
-    t.teardown(() => silentRedis.close());
-    await once(silentRedis, "listening");
-    const address = silentRedis.address();
-    assert.ok(typeof address === "object" && address);
-    const hot = `redis://127.0.0.1:${address.port}`;
+    const { url: hot, connected } = await silentRedis(t);
     const { child, closed, output } = await spawnGateway(t, { stores: { hot } });
-    await Promise.race([once(silentRedis, "connection"), closed]);
+    await Promise.race([connected, closed]);
+    // A reload is no end.
+    child.kill("SIGHUP");
     child.kill(signal);
     const [code] = await closed;
     t.equal(code, 0, output());
@@ -74,4 +81,26 @@ t.test("SIGTERM stops a gateway whose start is being completed", async (t) => {
   );
   t.equal(child.exitCode, 0, output());
   t.match(output(), "stopping; calls in flight may finish");
+});
+
+/** The gateway sends it to itself once it has read its config. */
+const RELOAD_AT_THE_START = `
+  const { on } = process;
+  process.on = (name, handler) => {
+    if (name === "SIGTERM") process.kill(process.pid, "SIGHUP");
+    return on.call(process, name, handler);
+  };`;
+
+t.test("SIGHUP during the start reads the config again once it is complete", async (t) => {
+  const env = {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(RELOAD_AT_THE_START)}`,
+  };
+  const { child, closed, output } = await spawnGateway(t, {}, env);
+  await until(
+    () => `it reloads: ${output()}`,
+    () => child.exitCode !== null || child.signalCode !== null || output().includes("reloaded"),
+  );
+  t.match(output(), /listening.*reloaded/s);
+  child.kill("SIGTERM");
+  t.strictSame(await closed, [0, null], output());
 });
