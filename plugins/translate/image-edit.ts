@@ -39,6 +39,7 @@ export function imageEditForm(call: Call): (FormPart | ImageAddress)[] | Refusal
     const name = part.name.replace(/\[\]$/, "");
     if (!isImageField(name)) others.push(part);
     else {
+      if (images.length >= IMAGES_MAX) return tooMany(name);
       const type = imageType(part.data);
       if (type === undefined)
         return refuse.badRequest(`${name}: must be PNG, JPEG, WebP or GIF`, name);
@@ -49,8 +50,7 @@ export function imageEditForm(call: Call): (FormPart | ImageAddress)[] | Refusal
     const value = call.body.read(name);
     if (value == null) continue;
     for (const source of Array.isArray(value) ? value : [value]) {
-      if (images.length >= IMAGES_MAX)
-        return refuse.badRequest(`${name}: at most ${IMAGES_MAX} images`, name);
+      if (images.length >= IMAGES_MAX) return tooMany(name);
       const image = typeof source === "string" ? read(source) : "must be a string";
       if (typeof image === "string") return refuse.badRequest(`${name}: ${image}`, name);
       const number = images.length;
@@ -99,6 +99,10 @@ export async function fetchImages(
     parts.push({ ...partOf(image, number), name });
   }
   return parts;
+}
+
+function tooMany(name: string): Refusal {
+  return refuse.badRequest(`${name}: at most ${IMAGES_MAX} images`, name);
 }
 
 function partOf(
