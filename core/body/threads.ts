@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import type { Worker } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { Log } from "../process/log.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
@@ -41,7 +42,8 @@ export class BodyThreads {
   private readonly pool: Piscina;
   private readonly queue: BodyQueue;
   private readonly running = new Set<Job>();
-  private started = 0;
+  /** Threads that have started. The pool's own events of their ends come for others too. */
+  private readonly started = new WeakSet<Worker>();
   private isStopped = false;
 
   constructor(
@@ -59,16 +61,21 @@ export class BodyThreads {
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
-    this.pool.on("workerCreate", () => this.started++);
-    this.pool.on("workerDestroy", () => this.started--);
-    this.pool.on("error", (error) => log.warn({ err: error }, "a thread for bodies ended"));
+    this.pool.on("workerCreate", ({ id }: { readonly id: number }) => {
+      for (const thread of this.pool.threads) if (thread.threadId === id) this.started.add(thread);
+    });
+    this.pool.on("error", (error) => {
+      log.warn({ err: error }, "a thread for bodies ended");
+      // Without a thread, the pool has its jobs until their time is over.
+      if (!this.isReady) for (const job of this.running) job.end.abort(error);
+    });
   }
 
   /**
    * Calls the default export of a module, a `ThreadWork`, in a thread. Input and result must be plain data. The bytes are
    * copied, unless they are lent: then the caller must not use them, and the work may hand them back in its result.
-   * Resolves with the result, or a refusal: 413 if the body exceeds the memory or time of its thread, 429 or 503 if too many bytes wait. Rejects
-   * if the work throws.
+   * Resolves with the result, or a refusal: 413 if the body exceeds the memory or time of its thread, 429 or 503 if too many bytes wait,
+   * 503 if no thread starts. Rejects if the work throws.
    */
   run<Result>(
     call: Caller,
@@ -81,7 +88,7 @@ export class BodyThreads {
     const refusal = this.refusalFor(call, size);
     if (refusal) return Promise.resolve(refusal);
     return new Promise((resolve, reject) => {
-      const work = { module: module.href, input, bytes, isLent, size };
+      const work = { module: module.href, input, bytes, isLent, size, end: new AbortController() };
       this.queue.add({ ...work, call, turn: 0, reject, resolve: resolve as Job["resolve"] });
       this.next();
     });
@@ -93,7 +100,7 @@ export class BodyThreads {
 
   /** True if a thread has started, whether it works or not. */
   get isReady(): boolean {
-    return this.started > 0;
+    return this.pool.threads.some((thread) => this.started.has(thread));
   }
 
   get threadCount(): number {
@@ -133,8 +140,7 @@ export class BodyThreads {
 
   private async work(job: Job): Promise<void> {
     const { jobMs, jobMsPerMb } = this.limits;
-    const tooLong = new AbortController();
-    const timer = setTimeout(() => tooLong.abort(), jobMs + (job.size / MB) * jobMsPerMb);
+    const timer = setTimeout(() => job.end.abort(TOO_LONG), jobMs + (job.size / MB) * jobMsPerMb);
     timer.unref();
     let sent: ThreadJob | undefined;
     try {
@@ -142,7 +148,7 @@ export class BodyThreads {
       const transferList = [sent.bytes.buffer as ArrayBuffer];
       const reply: ThreadReply = await this.pool.run(sent, {
         transferList,
-        signal: tooLong.signal,
+        signal: job.end.signal,
       });
       if ("result" in reply) job.resolve(reply.result);
       else if (reply.isTooMuch) job.resolve(BROKEN);
@@ -160,9 +166,9 @@ export class BodyThreads {
   /** Returns the refusal of a body whose thread has ended, or could not start. */
   private refusalAfter(error: unknown, { call, size }: Job): Refusal {
     if (this.isStopped) return STOPPED;
-    const { name = "", code = "", message = "" } = error as NodeJS.ErrnoException;
+    const { cause, code = "", message = "" } = error as NodeJS.ErrnoException;
     const isBroken =
-      name === "AbortError" ||
+      cause === TOO_LONG ||
       code === "ERR_WORKER_OUT_OF_MEMORY" ||
       message.startsWith("worker exited");
     const fields = { call_id: call.id, key_id: call.key?.id, bytes: size, err: error };
@@ -182,6 +188,7 @@ function sentTo({ module, input, bytes, isLent }: Job): ThreadJob {
   return { module, input, bytes: mayHand ? bytes : new Uint8Array(bytes) };
 }
 
+const TOO_LONG = "the time of the job is over";
 const BROKEN = refuse.tooLarge(
   "The request body takes more memory or time to read than the gateway gives to one call: send a shorter conversation.",
 );
@@ -196,6 +203,8 @@ interface Job extends ThreadJob {
   readonly size: number;
   /** The thread gets the bytes themselves, and its result has them. */
   readonly isLent: boolean;
+  /** Ends the job early, with `TOO_LONG` or the error of the thread that could not start. */
+  readonly end: AbortController;
   /** The lowest begins first. Jobs of one account have different ones, so accounts take turns. Set by the queue. */
   turn: number;
   resolve(result: unknown): void;

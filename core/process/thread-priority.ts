@@ -8,5 +8,10 @@ const NICENESS = 5;
  * single threads; elsewhere, does nothing.
  */
 export function yieldToMainThread(): void {
-  if (process.platform === "linux") setPriority(NICENESS);
+  if (process.platform !== "linux") return;
+  try {
+    setPriority(NICENESS);
+  } catch {
+    // A sandbox forbids it, or the process has a lower priority already: the thread works all the same.
+  }
 }

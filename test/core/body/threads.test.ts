@@ -279,3 +279,27 @@ t.test("bodies get 503 while no thread can start, and results once one can", asy
   workerThreads.Worker = Worker;
   for (const said of ["later", "and again"]) t.equal(outcomeOf(await echo(made, said)), said);
 });
+
+t.test(
+  "a body gets 503 at once if its thread ends while it starts, and so does the next",
+  async (t) => {
+    const workerThreads = createRequire(import.meta.url)("node:worker_threads");
+    const { Worker } = workerThreads;
+    const { log, lines } = recordedLog();
+    const made = new BodyThreads(log, { threads: 1 });
+    workerThreads.Worker = class extends Worker {
+      constructor() {
+        super("throw new Error('cannot load')", { eval: true });
+      }
+    };
+    t.teardown(() => {
+      workerThreads.Worker = Worker;
+      return made.stop();
+    });
+    for (const said of ["a", "b"]) t.equal(outcomeOf(await echo(made, said)), 503);
+    t.match(lines, [{ err: { message: "cannot load" } }, { call_id: "call" }]);
+    workerThreads.Worker = Worker;
+    t.equal(outcomeOf(await echo(made, "later")), "later");
+    t.ok(made.isReady);
+  },
+);

@@ -70,6 +70,18 @@ const balance = async () => {
 let key = "";
 const call = () => page("first-call.md", "call", { ...operator, env: { KEY: key } });
 
+/** Calls with a body that a thread reads. */
+function long(path: string): Promise<Result> {
+  const messages = [{ role: "user", content: "Xin chào! ".repeat(10_000) }];
+  const body = { model: "claude-haiku-5-5", max_tokens: 50, messages };
+  writeFileSync(machine.file("long.json"), JSON.stringify(body));
+  const headers = `--header "authorization: Bearer ${key}" --header "content-type: application/json"`;
+  const sent = `${headers} --data @${machine.file("long.json")}`;
+  return machine.run(
+    `${TOKEN}curl --fail-with-body --silent --show-error "$PUBLIC_URL${path}" ${sent}`,
+  );
+}
+
 t.test("install on a server", async (t) => {
   const since = performance.now();
   await page("install.md", "init", { env: ANSWERS });
@@ -107,6 +119,9 @@ t.test("the first call", async (t) => {
   key = /"key": "(tg-[^"]+)"/.exec(stdout)?.[1] ?? "";
   const reply = await call();
   t.match(reply.stdout, '"type":"message"');
+  for (const path of ["/v1/chat/completions", "/v1/messages/count_tokens"]) {
+    t.match((await long(path)).stdout, "_tokens", `threads work: ${path}`);
+  }
   t.comment(`called ${((performance.now() - since) / 1000).toFixed(1)} s later`);
   await balance();
   const { stdout: cost } = await page("first-call.md", "cost", operator);

@@ -68,12 +68,13 @@ export class Machine {
     writeFileSync("/etc/hosts", `127.0.0.1 localhost ${DOMAIN}\n::1 localhost\n`);
     const bin = join(folder, "bin");
     mkdirSync(bin);
-    const systemctl = join(bin, "systemctl");
-    copyFileSync(join(packageRoot, "test", "deploy", "machine", "systemctl.sh"), systemctl);
-    chmodSync(systemctl, 0o755);
+    const own = join(packageRoot, "test", "deploy", "machine");
+    copyFileSync(join(own, "systemctl.sh"), join(bin, "systemctl"));
+    chmodSync(join(bin, "systemctl"), 0o755);
+    copyFileSync(join(own, "filter.pl"), join(bin, "filter.pl"));
     // Before that of the packages of tests, which `npm test` adds with another Node.
-    const own = [bin, postgres.bin, dirname(process.execPath), "/usr/sbin", "/sbin"];
-    const path = [...own, process.env["PATH"] ?? ""].join(delimiter);
+    const folders = [bin, postgres.bin, dirname(process.execPath), "/usr/sbin", "/sbin"];
+    const path = [...folders, process.env["PATH"] ?? ""].join(delimiter);
     const machine = new Machine(folder, path);
     machine.makeAuthority(join(bin, "certbot"));
     await machine.startPostgres();

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Stands in for systemd, which needs to be the first process of a machine: runs a unit's own command line, as its user, with
-# its files of variables, in its folder, and again a second after it ended. Adds NODE_FLAGS, which the test sets, to the
-# flags of Node. Units of Debian's packages get the command that their packages have.
+# its files of variables, in its folder, without the system calls that it denies, and again a second after it ended. Adds
+# NODE_FLAGS, which the test sets, to the flags of Node. Units of Debian's packages get the command that their packages have.
 
 set -eu
 command=$1
@@ -44,9 +44,10 @@ start() {
       run "$1" env -i PATH=/usr/local/bin:/usr/bin:/bin bash -c '
         umask "$1"; set -a; . "$2"; set +a
         exec env $3 setpriv --reuid="$4" --regid="$5" --clear-groups --no-new-privs --bounding-set=-all \
-          prlimit --core="$6" $7' bash \
+          prlimit --core="$6" perl "$7" "$8" $9' bash \
         "$(get UMask)" "$(get EnvironmentFile)" "$(get Environment)" "$(get User)" "$(get Group)" \
-        "$(get LimitCORE)" "$(get ExecStart | sed "s# # $NODE_FLAGS #")"
+        "$(get LimitCORE)" "$(dirname "$0")/filter.pl" /etc/systemd/system/tollgate@.service \
+        "$(get ExecStart | sed "s# # $NODE_FLAGS #")"
       ;;
     redis-server) run "$1" runuser -u redis -- redis-server /etc/redis/redis.conf ;;
     nginx) run "$1" nginx -g 'daemon off;' ;;
