@@ -169,10 +169,16 @@ t.test("every secret", whole, async (t) => {
 
 t.test("upgrade", whole, async (t) => {
   await page("upgrade.md", "backup");
+  const catalogue = "/etc/tollgate/catalogue.yaml";
+  const shipped = readFileSync(catalogue, "utf8");
+  const price = /(?<=id: claude-haiku-5-5\n.*: )\d+/;
+  writeFileSync(catalogue, shipped.replace(price, "45678"));
   await page("upgrade.md", "switch");
   await bothReady();
   const { stdout } = await machine.run("ps -o args= -u tollgate");
   t.match(stdout, "/opt/tollgate-2/dist/core/main.js");
+  const { stdout: models } = await machine.run(`${TOKEN}npm run admin -- models`);
+  t.match(models, /\b45678\b/, "the operator's price is as before");
   t.match((await call()).stdout, '"type":"message"');
 });
 

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { parse } from "yaml";
 import { arrayOf, objectOf, parseJson } from "../../../core/process/json.ts";
 import { runCliProcess } from "./cli-runs.ts";
 
@@ -86,6 +87,18 @@ t.test("init", async (t) => {
     writeFileSync(join(folder, "env"), `${before}OTHER=mine\n`);
     await init({ OPENAI_API_KEY: "sk-2" }, "--replace");
     t.equal(read("env"), `${before.replace("OPENAI_API_KEY=", "OPENAI_API_KEY=sk-2")}OTHER=mine\n`);
+  });
+
+  t.test("writes prices and costs once, beside the config that reads them", async (t) => {
+    const config = parse(read("production.yaml"), { merge: true });
+    t.equal(config.catalogue, "catalogue.yaml");
+    t.match(read("production.yaml"), /^ +costs: costs\.yaml /m);
+    for (const name of ["catalogue.yaml", "costs.yaml"]) {
+      t.match(read(name), /^# yaml-language-server: \$schema=\/.*\/config\/schema\.json$/m);
+      writeFileSync(join(folder, name), "# mine\n");
+    }
+    await init({}, "--replace");
+    for (const name of ["catalogue.yaml", "costs.yaml"]) t.equal(read(name), "# mine\n");
   });
 
   t.test("asks nothing if it cannot write there, and says what to do", async (t) => {

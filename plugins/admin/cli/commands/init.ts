@@ -29,6 +29,8 @@ interface Shipped {
   readonly to: string;
   /** Only its owner may read it. */
   readonly isSecret?: boolean;
+  /** The operator's own from then on, such as prices: never written again. */
+  readonly isOwn?: boolean;
   readonly changes: readonly (readonly [shipped: string, here: string])[];
 }
 
@@ -47,13 +49,13 @@ export const initCommand: Command = {
   options: {
     folder: { value: "FOLDER", about: `default ${FOLDER}` },
     check: { about: "check, and write nothing" },
-    replace: { about: "write the files again; keep the values" },
+    replace: { about: "write the files again; keep values and prices" },
   },
   isLocal: true,
   about:
-    `set up this machine: write the config, its variables with new secrets, and the files of systemd, nginx, Redis and Postgres ` +
+    `set up this machine: write the config, its variables with new secrets, prices and costs, and the files of systemd, nginx, Redis and Postgres ` +
     `into a folder (${FOLDER}), check them, and say what is left to do. A terminal is asked; variables of the environment ` +
-    "are taken, such as PUBLIC_URL. --check only checks; --replace writes the files again and keeps their values",
+    "are taken, such as PUBLIC_URL. --check only checks; --replace writes the files again and keeps values, prices and costs",
   run: async (_client, values) => {
     const folder = resolve(values["folder"] ?? FOLDER);
     if (values["check"] === undefined) await write(folder, values);
@@ -81,7 +83,8 @@ async function write(folder: string, { replace }: Values): Promise<void> {
   const files = shippedFiles(folder, values);
   const texts = await Promise.all(files.map(changed));
   await put(env, writeVariables(template, values), true);
-  for (const [at, { to, isSecret }] of files.entries()) {
+  for (const [at, { to, isSecret, isOwn }] of files.entries()) {
+    if (isOwn && existsSync(join(folder, to))) continue;
     await put(join(folder, to), texts[at] ?? "", isSecret === true);
   }
 }
@@ -133,16 +136,12 @@ function shippedFiles(folder: string, values: Environment): readonly Shipped[] {
   const redis = local(values.get("REDIS_URL"));
   const postgres = local(values.get("DATABASE_URL"));
   const domain = domainOf(values);
+  const schema = ["$schema=./schema.json", `$schema=${PACKAGE}/config/schema.json`] as const;
   const files: Shipped[] = [
-    {
-      from: "config/production.yaml",
-      to: "production.yaml",
-      changes: [
-        ["$schema=./schema.json", `$schema=${PACKAGE}/config/schema.json`],
-        ["catalogue: catalogue.yaml", `catalogue: ${PACKAGE}/config/catalogue.yaml`],
-        ["costs: costs.yaml", `costs: ${PACKAGE}/config/costs.yaml`],
-      ],
-    },
+    { from: "config/production.yaml", to: "production.yaml", changes: [schema] },
+    // Beside it: those of the package are another release's after an upgrade.
+    { from: "config/catalogue.yaml", to: "catalogue.yaml", isOwn: true, changes: [schema] },
+    { from: "config/costs.yaml", to: "costs.yaml", isOwn: true, changes: [schema] },
     {
       from: `config/deploy/${UNIT}`,
       to: UNIT,
