@@ -31,7 +31,7 @@ export async function commandsOf(page: string, block: string): Promise<string> {
 /** Returns the commands that restart the gateways one after the other, so that no call fails. */
 export async function restartCommands(way: Installation): Promise<string> {
   if (way === "docker") {
-    return "docker compose up --detach --no-deps --wait gateway-1\ndocker compose up --detach --no-deps --wait gateway-2";
+    return "docker compose up --detach --no-deps --wait gateway-1 &&\n  docker compose up --detach --no-deps --wait gateway-2";
   }
   if (way === "hand") return "kill -TERM PROCESS # it ends its calls; then start it again";
   const commands = await commandsOf("upgrade.md", "switch");

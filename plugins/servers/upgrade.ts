@@ -50,33 +50,62 @@ export async function upgradeJson(
       build,
       works: schemaProblem === null,
     })),
-    upgrade: await upgradeCommands(way),
-    back: await backCommands(way),
+    upgrade: await upgradeCommands(way, buildFolder),
+    back: await backCommands(way, buildFolder),
   };
 }
 
-const BUILD = "npm ci\nnpm run build\nnpm prune --omit=dev";
-const NEW_FOLDER = "/opt/tollgate-2";
+const BUILD = ["npm ci", "npm run build", "npm prune --omit=dev"];
+/** The folders of the handbook's commands: of the next build, and of those before it. */
+const NEW_FOLDER = "/opt/tollgate-2/";
+const OLD_FOLDERS = "/opt/tollgate[^/]*/";
 
-async function upgradeCommands(way: Installation): Promise<string> {
+/** Returns the commands from the build in a folder to the next one. A failed one ends them. */
+export async function upgradeCommands(way: Installation, folder: string): Promise<string> {
   if (way === "docker") {
-    return `docker tag tollgate:latest tollgate:before\ndocker compose build\n${await restartCommands(way)}`;
+    return joined(
+      "docker tag tollgate:latest tollgate:before",
+      "docker compose build",
+      await restartCommands(way),
+    );
   }
   if (way === "hand") {
-    return `cd NEW_FOLDER\n${BUILD}\nkill -TERM PROCESS # it ends its calls; then npm start in NEW_FOLDER, with the same data folder`;
+    return `${joined("cd NEW_FOLDER", ...BUILD)}\nkill -TERM PROCESS # it ends its calls; then npm start in NEW_FOLDER, with the same data folder`;
   }
+  const next = nextFolder(folder);
   const backup = await commandsOf("upgrade.md", "backup");
-  return [backup, `cd ${NEW_FOLDER}`, BUILD, await commandsOf("upgrade.md", "switch")].join("\n");
+  return joined(backup, `cd ${next}`, ...BUILD, await switchCommands(folder, next));
 }
 
 /** The way back from the next build to this one. */
-async function backCommands(way: Installation): Promise<string> {
+export async function backCommands(way: Installation, folder: string): Promise<string> {
   if (way === "docker") {
-    return `docker tag tollgate:before tollgate:latest\n${await restartCommands(way)}`;
+    return joined("docker tag tollgate:before tollgate:latest", await restartCommands(way));
   }
-  if (way === "hand") return `kill -TERM PROCESS # then npm start in ${buildFolder}`;
+  if (way === "hand") return `kill -TERM PROCESS # then npm start in ${folder}`;
+  return switchCommands(folder, folder);
+}
+
+async function switchCommands(folder: string, to: string): Promise<string> {
   const commands = await commandsOf("upgrade.md", "switch");
-  return commands.replaceAll(`${NEW_FOLDER}/`, `${buildFolder}/`);
+  return commands
+    .replaceAll(NEW_FOLDER, `${to}/`)
+    .replaceAll(OLD_FOLDERS, `${numbered(folder).base}[^/]*/`);
+}
+
+/** Returns the folder for the next build: never that of a build that may be running. */
+function nextFolder(folder: string): string {
+  const { base, number } = numbered(folder);
+  return `${base}-${number + 1}`;
+}
+
+function numbered(folder: string): { readonly base: string; readonly number: number } {
+  const [, base = folder, number = "1"] = /^(.*)-(\d+)$/.exec(folder) ?? [];
+  return { base, number: Number(number) };
+}
+
+function joined(...commands: readonly string[]): string {
+  return commands.join(" &&\n");
 }
 
 const WORDS = {

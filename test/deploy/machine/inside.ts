@@ -179,6 +179,8 @@ t.test("upgrade", whole, async (t) => {
   t.match(stdout, "/opt/tollgate-2/dist/core/main.js");
   const { stdout: models } = await machine.run(`${TOKEN}npm run admin -- models`);
   t.match(models, /\b45678\b/, "the operator's price is as before");
+  // Rejects if something is left to do, such as to install the unit of the old folder again.
+  await machine.run("npm run admin -- init --check");
   t.match((await call()).stdout, '"type":"message"');
 });
 

@@ -1,7 +1,10 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { commandsOf } from "../../../plugins/servers/handbook.ts";
 import type { KnownServer } from "../../../plugins/servers/known-servers.ts";
-import { upgradeJson } from "../../../plugins/servers/upgrade.ts";
+import { backCommands, upgradeCommands, upgradeJson } from "../../../plugins/servers/upgrade.ts";
 
 const at = new Date();
 const server = (build: string, schemaProblem: string | null = null): KnownServer => ({
@@ -56,3 +59,46 @@ t.test("reads the commands of the handbook", async (t) => {
   t.match(await commandsOf("secrets.md", "postgres"), /alter role/);
   await t.rejects(commandsOf("upgrade.md", "none"), /no block none/);
 });
+
+t.test("the next build gets a folder of its own, and the way back leads to this one", async (t) => {
+  for (const [folder, next] of [
+    ["/opt/tollgate", "/opt/tollgate-2"],
+    ["/opt/tollgate-2", "/opt/tollgate-3"],
+    ["/srv/gate-9", "/srv/gate-10"],
+  ] as const) {
+    const [base] = next.split("-");
+    const there = await upgradeCommands("systemd", folder);
+    t.match(there, `cd ${next} &&\nnpm ci &&`);
+    t.match(there, `sed -i 's#${base}[^/]*/#${next}/#' `);
+    t.match(await backCommands("systemd", folder), `sed -i 's#${base}[^/]*/#${folder}/#' `);
+  }
+});
+
+/** Blocks that restart both gateways, and the command that goes wrong. */
+for (const [page, block, fails] of [
+  ["upgrade.md", "switch", "curl"],
+  ["upgrade.md", "switch", "sed"],
+  ["secrets.md", "token", "curl"],
+  ["secrets.md", "postgres", "curl"],
+  ["secrets.md", "postgres", "runuser"],
+] as const) {
+  t.test(`if ${fails} fails in ${page} ${block}, the second gateway goes on`, async (t) => {
+    const commands = ["systemctl", "curl", "sed", "runuser", "openssl", "npm"];
+    const bin = t.testdir(Object.fromEntries(commands.map((name) => [name, "#!/bin/sh\n"])));
+    for (const name of commands) chmodSync(join(bin, name), 0o755);
+    const log = join(bin, "log");
+    writeFileSync(join(bin, "systemctl"), `#!/bin/sh\necho "$@" >> '${log}'\n`);
+    writeFileSync(log, "");
+    const run = () => {
+      // As an operator pastes them: a failed line does not end the shell.
+      const env = { PATH: `${bin}:${process.env["PATH"]}` };
+      spawnSync("bash", ["-c", text], { env, stdio: "ignore" });
+      return readFileSync(log, "utf8");
+    };
+    const text = await commandsOf(page, block);
+    t.match(run(), /^restart tollgate@2$/m);
+    writeFileSync(log, "");
+    writeFileSync(join(bin, fails), "#!/bin/sh\nexit 22\n");
+    t.notMatch(run(), "tollgate@2");
+  });
+}
