@@ -109,6 +109,13 @@ t.test("install on a server", async (t) => {
   t.strictSame([...new Set(users)], ["tollgate"], "no gateway runs as root");
   const { stdout } = await machine.run("curl --silent --show-error https://$DOMAIN/healthz");
   t.match(stdout, '"status":"ok"');
+  const certificate = async () => {
+    const shown = `openssl s_client -connect 127.0.0.1:443 -servername ${DOMAIN} < /dev/null`;
+    return (await machine.run(`${shown} 2> /dev/null | openssl x509 -noout -serial`)).stdout;
+  };
+  const first = await certificate();
+  await machine.run("certbot renew");
+  await until("nginx has the renewed certificate", async () => (await certificate()) !== first);
   t.comment(`installed in ${((performance.now() - since) / 1000).toFixed(1)} s`);
 });
 

@@ -77,6 +77,7 @@ export class Machine {
     const path = [...folders, process.env["PATH"] ?? ""].join(delimiter);
     const machine = new Machine(folder, path);
     machine.makeAuthority(join(bin, "certbot"));
+    await machine.startNginx();
     await machine.startPostgres();
     return machine;
   }
@@ -121,7 +122,10 @@ export class Machine {
     };
   }
 
-  /** An authority of certificates, and the program that gets one from it, instead of Let's Encrypt's. */
+  /**
+   * An authority of certificates, and the program that gets one from it, instead of Let's Encrypt's. It gives one to a
+   * machine that shows a file at the domain, and renews it in the same way.
+   */
   private makeAuthority(certbot: string): void {
     const [key, certificate] = [this.file("authority.key"), this.file("authority.pem")];
     const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
@@ -131,13 +135,46 @@ export class Machine {
       certbot,
       `#!/bin/bash
 set -eu
-while [ $# -gt 0 ]; do [ "$1" = --domain ] && domain=$2; shift; done
+if [ "$1" = renew ]; then mapfile -t words < /etc/letsencrypt/renewal; exec "$0" "\${words[@]}"; fi
+words=("$@") webroot='' hook=true
+while [ $# -gt 0 ]; do
+  case $1 in
+    --standalone) ! (: > /dev/tcp/127.0.0.1/80) 2> /dev/null || { echo 'Could not bind TCP port 80' >&2; exit 1; } ;;
+    -w) webroot=$2 ;;
+    --deploy-hook) hook=$2 ;;
+    --domain) domain=$2 ;;
+  esac
+  shift
+done
+if [ "$webroot" ]; then
+  challenge=.well-known/acme-challenge/$RANDOM
+  mkdir -p "$webroot/.well-known/acme-challenge"
+  touch "$webroot/$challenge"
+  curl --fail --silent --show-error "http://$domain/$challenge"
+fi
 folder=/etc/letsencrypt/live/$domain
 mkdir -p "$folder"
+printf '%s\\n' "\${words[@]}" > /etc/letsencrypt/renewal
 openssl req -x509 -CA ${certificate} -CAkey ${key} ${curve.join(" ")} -subj "/CN=$domain" \\
   -addext "subjectAltName=DNS:$domain" -addext basicConstraints=CA:FALSE -keyout "$folder/privkey.pem" -out "$folder/fullchain.pem" 2>/dev/null
+sh -c "$hook"
 `,
       { mode: 0o755 },
+    );
+  }
+
+  /** As Debian's package does: a server of files in /var/www/html. */
+  private async startNginx(): Promise<void> {
+    mkdirSync("/etc/nginx", { recursive: true });
+    const server = "server { listen 80; listen [::]:80; root /var/www/html; }";
+    const text = `user www-data;\npid /run/nginx.pid;\nevents {}\nhttp { ${server} }\n`;
+    writeFileSync("/etc/nginx/nginx.conf", text);
+    await this.run("systemctl start nginx");
+    await until("nginx replies", () =>
+      fetch("http://127.0.0.1").then(
+        () => true,
+        () => false,
+      ),
     );
   }
 
