@@ -27,7 +27,7 @@ import { imageAddresses, putImagesIn, wantsBytes } from "./remote-images.ts";
 import type { ReplyTranslation } from "./reply-translation.ts";
 import { MarkingSink } from "./state/organisation.ts";
 import { StateSeal } from "./state/seal.ts";
-import { needsCut, needsSummary, organisationOf } from "./targets.ts";
+import { needsCut, needsFunctions, needsSummary, organisationOf } from "./targets.ts";
 import { needsResponses, speaksResponsesAlone } from "./tools-by-responses.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { type Translation, translationOf } from "./translation.ts";
@@ -44,8 +44,7 @@ export const sets = ["upstream"];
 export const reads = ["headers", "admin"];
 
 /**
- * Translates requests and replies between Messages and Chat Completions, and from Responses to both, if client and
- * model differ. Edits every request to the form that its model accepts.
+ * Translates requests and replies between Messages, Chat Completions and Responses, if client and model differ. Edits every request to the form that its model accepts.
  */
 export default function translate(services: Services): Plugin {
   const { prefix } = services.config.headers;
@@ -94,11 +93,10 @@ export default function translate(services: Services): Plugin {
     const isAlone = speaksResponsesAlone(model, services);
     const other = isAlone ? "responses" : model.standard === "messages" ? "messages" : "chat";
     if (protocol === "responses") {
-      const isNative =
-        isAlone ||
-        (hasRoute(model, protocol, services.upstreams) &&
-          !needsSummary(call.body, model, services));
-      return { byResponses: false, to: isNative ? undefined : other };
+      const isSpoken = hasRoute(model, protocol, services.upstreams);
+      const isLeft = !isSpoken || needsSummary(call.body, model, services);
+      const own = needsFunctions(call.body, model, services) ? protocol : undefined;
+      return { byResponses: false, to: isLeft ? other : own };
     }
     if (PROTOCOLS[protocol] === undefined) return PASSED;
     const body = call.body.outline;

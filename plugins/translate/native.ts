@@ -64,7 +64,7 @@ export function nativeRequest(
   const fit = (route: Model["routes"][number]): Translated<JsonObject, undefined> => {
     const upstream = services.upstreams.get(route.upstream);
     const profile = mergeProfiles(upstream?.config.profile, route.profile);
-    const edit = () => edited(readable(), protocol, profile, protocol, body);
+    const edit = () => edited(readable(), protocol, profile, undefined, body);
     if (!body.turns) for (const name of body.standIns) body.read(name);
     const made = edit();
     if (!made.ok || made.body[conversation] === body.outline[conversation]) return made;

@@ -49,7 +49,7 @@ export abstract class ReplyTranslation {
     const upstream = PROTOCOLS[this.to]?.upstream;
     if (!upstream) return messagesErrorToChat(status, body);
     // OpenAI names the errors of both protocols alike.
-    const isAlike = this.to === "responses" && this.client === "chat";
+    const isAlike = this.to === "responses" && this.client !== "messages";
     const own = isAlike ? withChatError(status, body) : undefined;
     if (own) return own;
     const reply = upstream.error(status, body, () => this.sizes());

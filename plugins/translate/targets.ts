@@ -1,7 +1,9 @@
 import {
+  arrayOf,
   type JsonObject,
   type Model,
   mergeProfiles,
+  objectOf,
   type Profile,
   type Protocol,
   type RequestBody,
@@ -43,15 +45,42 @@ export function needsCut(
  * does. xAI has an endpoint of its own (xAI docs: context compaction).
  */
 export function needsSummary(body: RequestBody, model: Model, { upstreams }: Known): boolean {
-  const isKnown = model.routes.some(({ upstream: name, profile }) => {
+  // The facts about a conversation that is not read are of one without such a demand.
+  if (body.turns || servedByOpenAi(model, upstreams)) return false;
+  for (const name of body.standIns) body.read(name);
+  return asksForSummary(body.outline);
+}
+
+/**
+ * Kinds of tools and items that only OpenAI has: those of the client's own machine, and how Codex groups its tools. xAI refuses
+ * a request that has one. Its calls are the client's, so they can be functions.
+ */
+const KINDS_OF_OPENAI = new Set<unknown>([
+  ...["custom", "custom_tool_call", "custom_tool_call_output", "namespace", "additional_tools"],
+  ...["local_shell", "local_shell_call", "local_shell_call_output"],
+  ...["apply_patch", "apply_patch_call", "apply_patch_call_output"],
+  ...["tool_search_call", "tool_search_output"],
+]);
+
+/** Returns true if a Responses request has tools or items that the model's provider does not know, although it speaks Responses. */
+export function needsFunctions(body: RequestBody, model: Model, { upstreams }: Known): boolean {
+  if (servedByOpenAi(model, upstreams)) return false;
+  const tools = arrayOf(body.read("tools")).map(typeOf);
+  const items = body.turns?.types ?? arrayOf(body.read("input")).map(typeOf);
+  return [...tools, ...items].some((type) => KINDS_OF_OPENAI.has(type));
+}
+
+function typeOf(entry: unknown): unknown {
+  return objectOf(entry)?.["type"];
+}
+
+/** Returns true if a provider of the model is OpenAI's own, or one of which nothing else is stated. */
+function servedByOpenAi(model: Model, upstreams: Known["upstreams"]): boolean {
+  return model.routes.some(({ upstream: name, profile }) => {
     const upstream = upstreams.get(name);
     const { maker = "openai" } = mergeProfiles(upstream?.config.profile, profile);
     return maker === "openai" && upstream?.speaks("responses") === true;
   });
-  // The facts about a conversation that is not read are of one without such a demand.
-  if (isKnown || body.turns) return false;
-  for (const name of body.standIns) body.read(name);
-  return asksForSummary(body.outline);
 }
 
 /** Returns the organisation at the provider that a route states, or its upstream. */

@@ -41,7 +41,8 @@ export function translateRequest(
   const draft = drafted(given ? given.body : body, target, seal);
   if (!draft.ok) return draft;
   const { dropped, back } = draft.context;
-  const made = edited({ ...draft.body }, target.to, target.profile, target.client);
+  const translatedFrom = isPassed(target) ? undefined : target.client;
+  const made = edited({ ...draft.body }, target.to, target.profile, translatedFrom);
   if (!made.ok) return made;
   const isNamed = dropped.length + made.dropped.length > 0;
   const names = isNamed ? [...new Set([...dropped, ...made.dropped])] : dropped;
@@ -52,7 +53,7 @@ export function translateRequest(
 /** Reads the client's request into Messages, and writes it for the upstream. */
 function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<object, Draft> {
   const { client, profile, maker, accountId } = target;
-  if (client === target.to) return passed(body, target);
+  if (isPassed(target)) return passed(body, target);
   const upstream = PROTOCOLS[target.to]?.upstream;
   const isSummary = client === "responses" && asksForSummary(body);
   const asked = isSummary ? summaryRequest(body) : body;
@@ -70,6 +71,11 @@ function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<
   const { facts, kept } = made.context;
   const dropped = [...given.dropped, ...made.dropped].filter((name) => !kept?.has(name));
   return draftOf({ body: made.body, dropped, back: { ...back, upstream: facts } });
+}
+
+/** Responses on Responses is translated: the model does not know the kinds of tools that the client has. */
+function isPassed({ client, to }: Target): boolean {
+  return client === to && client !== "responses";
 }
 
 /** Leaves a Chat request as it is: only its reply is translated, to be cut. */

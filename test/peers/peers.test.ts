@@ -12,13 +12,13 @@ import { moonshot } from "../support/strict/moonshot.ts";
 import { openai } from "../support/strict/openai.ts";
 import { imageRules } from "../support/strict/openai-images.ts";
 import { responsesRules } from "../support/strict/responses-rules.ts";
-import { xai, xaiChat } from "../support/strict/xai.ts";
+import { xai, xaiChat, xaiResponses } from "../support/strict/xai.ts";
 import { zai } from "../support/strict/zai.ts";
 import { CALL_REPORTS } from "./calls.ts";
 
 const RULES = [
-  ...[...anthropic, ...openai, ...responsesRules, ...google, ...xai, ...xaiChat, ...deepseek],
-  ...[...moonshot, ...zai, ...alibaba, ...minimax, ...mistral, ...imageRules],
+  ...[...anthropic, ...openai, ...responsesRules, ...google, ...xai, ...xaiChat, ...xaiResponses],
+  ...[...deepseek, ...moonshot, ...zai, ...alibaba, ...minimax, ...mistral, ...imageRules],
 ];
 const REPORT = /[\w.-]+\/[\w.-]+#\d+/g;
 const CASES = "plugins/translate/provider-cases.json";

@@ -12,7 +12,8 @@ const OPENAI_START = "gAAAAA";
 /** Edits a Responses request to what its model takes. */
 export function editResponses(draft: Draft): void {
   editImages(draft, "input");
-  fitEncrypted(draft);
+  fitReasoning(draft);
+  if (draft.profile.maker === "xai") leaveOutForXai(draft);
   editResponsesSchemas(draft);
   const { sampling, effort_levels: levels, thinking_off: off } = draft.profile;
   if (sampling === "fixed") {
@@ -36,14 +37,30 @@ export function editResponses(draft: Draft): void {
   draft.set("reasoning", { ...reasoning, effort: clampEffort(level, known) });
 }
 
+/** Leaves out what only OpenAI takes, and xAI refuses: each is a 400. */
+function leaveOutForXai(draft: Draft): void {
+  // router-for-me/CLIProxyAPI#5648
+  draft.drop("metadata");
+  // Codex says so for its web search: lidge-jun/opencodex#2240
+  draft.editEntries("tools", (tool) => {
+    const { external_web_access, ...rest } = tool;
+    return external_web_access === undefined ? tool : rest;
+  });
+  // An agent without tools, as for a summary, still says that it leaves the choice to the model: router-for-me/CLIProxyAPI#3704
+  const isFree = draft.body["tool_choice"] === "auto" || draft.body["tool_choice"] === "none";
+  if (isFree && draft.entries("tools").length === 0) draft.remove("tool_choice");
+}
+
 /**
  * Leaves out encrypted reasoning of another maker or organisation, which the provider cannot decrypt: a conversation
- * that changed its model would end with a 400. Only the organisation that made a compaction gets it.
+ * that changed its model would end with a 400. Only the organisation that made a compaction gets it. Codex sends null for
+ * reasoning that is not shown, which only OpenAI takes: Wei-Shaw/sub2api#4237.
  */
-function fitEncrypted(draft: Draft): void {
+function fitReasoning(draft: Draft): void {
   const { maker, organisation } = draft.profile;
   if (draft.unread && !draft.unread.types.includes("reasoning")) return;
-  const fit = (entry: unknown): unknown => {
+  const fit = (given: unknown): unknown => {
+    const entry = maker === undefined || maker === "openai" ? given : withoutNull(given);
     const item = objectOf(entry);
     const state = item?.["encrypted_content"];
     if (typeof state !== "string") return entry;
@@ -65,6 +82,13 @@ function fitEncrypted(draft: Draft): void {
 
 const COMPACTED_ELSEWHERE =
   "only the provider that made this compaction can read it: send the conversation instead, or begin a new one";
+
+function withoutNull(entry: unknown): unknown {
+  const item = objectOf(entry);
+  if (item?.["type"] !== "reasoning" || item["content"] !== null) return entry;
+  const { content: _, ...rest } = item;
+  return rest;
+}
 
 function isForeign(state: string, maker: string | undefined): boolean {
   if (maker === undefined) return false;

@@ -2,10 +2,11 @@ import { objectOf } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
 import { messagesProfile } from "../profile.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
+import { showsReasoning } from "./read/reasoning.ts";
 import { responsesToMessages } from "./read/reply.ts";
 import { type ResponsesContext, responsesToMessagesRequest } from "./read/request.ts";
 import { ResponsesToMessagesStream } from "./read/stream.ts";
-import { withChatFields } from "./write/from-chat.ts";
+import { withChatFields, withResponsesFields } from "./write/kept.ts";
 import { asksForReasoning, messagesToResponsesRequest } from "./write/request.ts";
 import { messagesToResponse } from "./write/response.ts";
 import { MessagesToResponsesStream } from "./write/stream.ts";
@@ -21,12 +22,14 @@ export const responsesClient: ClientSide = {
 
 export const responsesUpstream: UpstreamSide = {
   write(messages, { profile, state, client, body }) {
-    const isShown = asksForReasoning(objectOf(body["thinking"]));
+    const isShown =
+      client === "responses" ? showsReasoning(body) : asksForReasoning(objectOf(body["thinking"]));
     const made = messagesToResponsesRequest(messages, profile, isShown, state);
     if (!made.ok) return made;
     const facts = { ...made.context, marksRefusals: client !== "messages" };
-    if (client !== "chat") return { ...made, context: { facts } };
-    const { body: request, names } = withChatFields({ ...made.body }, body);
+    if (client === "messages") return { ...made, context: { facts } };
+    const keep = client === "chat" ? withChatFields : withResponsesFields;
+    const { body: request, names } = keep({ ...made.body }, body);
     return { ...made, body: request, context: { facts, kept: names } };
   },
   way(facts, state) {

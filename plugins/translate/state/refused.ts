@@ -54,5 +54,7 @@ function namesState(text: string): boolean {
   const body = parseJson(text);
   const error = isObject(body) ? objectOf(body["error"]) : undefined;
   if (error?.["code"] === "invalid_encrypted_content") return true;
+  // xAI calls any state a compaction: chenyme/grok2api#688
+  if (/could not decode the compaction blob/i.test(text)) return true;
   return /encrypted content .{0,200}could not be (verified|decrypted)/i.test(text);
 }

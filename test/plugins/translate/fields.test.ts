@@ -28,6 +28,7 @@ const TARGETS: Readonly<Record<Client, readonly (readonly [to: Client, model: st
   responses: [
     ["messages", "claude-sonnet-5"],
     ["chat", "gemini-3.5-flash"],
+    ["responses", "grok-4.5"],
   ],
 };
 
@@ -172,7 +173,8 @@ t.test("no field is lost without a word", async (t) => {
       const why = fates.includes("no effect") ? harmless : "";
       return `| \`${field}\` | ${fates.join(" | ")} | ${why} |`;
     });
-    const head = `| ${client} request | ${targets.join(" | ")} | |\n|---|---|---|---|`;
+    const line = `|---|${targets.map(() => "---|").join("")}---|`;
+    const head = `| ${client} request | ${targets.join(" | ")} | |\n${line}`;
     return `${head}\n${[...lines, ...inside].join("\n")}`;
   });
   t.strictSame([...reasons].sort(), HARMLESS.map(([, why]) => why).sort());

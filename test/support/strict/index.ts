@@ -15,7 +15,7 @@ import { imageRules } from "./openai-images.ts";
 import { withState } from "./reply-state.ts";
 import { responsesRules } from "./responses-rules.ts";
 import { type Facts, type Family, firstBroken, objects, type Rule } from "./rule.ts";
-import { xai, xaiChat } from "./xai.ts";
+import { xai, xaiChat, xaiResponses } from "./xai.ts";
 import { zai } from "./zai.ts";
 
 const CHAT_RULES: Readonly<Record<Family, readonly Rule[]>> = {
@@ -77,5 +77,5 @@ function rulesOf({ family, protocol }: Facts): readonly Rule[] {
   if (protocol === "messages") return anthropic;
   if (protocol === "chat") return CHAT_RULES[family];
   if (protocol === "images") return family === "openai" ? imageRules : [];
-  return family === "xai" ? [...responsesRules, ...xai] : responsesRules;
+  return family === "xai" ? [...responsesRules, ...xai, ...xaiResponses] : responsesRules;
 }

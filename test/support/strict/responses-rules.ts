@@ -28,6 +28,10 @@ export function isTrigger({ type }: JsonObject): boolean {
   return type === "compaction_trigger";
 }
 
+/** The words of xAI for any state that it cannot read. */
+const UNREADABLE_STATE =
+  "Could not decode the compaction blob. Ensure it is unmodified from the compact response.";
+
 /** Rules of the Responses endpoint, which OpenAI and xAI have. */
 export const responsesRules: readonly Rule[] = [
   {
@@ -107,7 +111,8 @@ export const responsesRules: readonly Rule[] = [
   {
     id: "r-encrypted-own",
     code: "invalid_encrypted_content",
-    source: "Wei-Shaw/sub2api#3138; openclaw/openclaw#90093; theopenco/llmgateway#3600",
+    source:
+      "Wei-Shaw/sub2api#3138; openclaw/openclaw#90093; theopenco/llmgateway#3600; chenyme/grok2api#688",
     refuses: ({ turns, family }) => {
       const foreign = turns.find(
         (item) =>
@@ -115,6 +120,7 @@ export const responsesRules: readonly Rule[] = [
           item["encrypted_content"] != null &&
           checkState(family, "reasoning", item["encrypted_content"]) !== "own",
       );
+      if (foreign && family === "xai") return UNREADABLE_STATE;
       return (
         foreign &&
         `The encrypted content for item ${text(foreign["id"])} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`
@@ -129,7 +135,10 @@ export const responsesRules: readonly Rule[] = [
       turns.some(
         ({ type, encrypted_content }) =>
           type === "compaction" && readCompaction(family, encrypted_content) === undefined,
-      ) && "The encrypted content for item cmp_1 could not be verified.",
+      ) &&
+      (family === "xai"
+        ? UNREADABLE_STATE
+        : "The encrypted content for item cmp_1 could not be verified."),
   },
   {
     id: "r-compaction-trigger",

@@ -433,6 +433,26 @@ export const responsesCases: readonly StrictCase[] = [
   ["r-compaction-trigger", "grok-4.5", input(user("b"), { type: "compaction_trigger" })],
   ["r-reasoning-follows", "gpt-5.6-sol", input(reasoning, user("b"))],
   ["r-context", "gpt-5.6-sol", { input: "a".repeat(4 * 1_050_001) }],
+  ...["custom", "namespace", "local_shell"].map(
+    (type) => ["x-tool-types", "grok-4.5", { tools: [{ type, name: "a" }] }] as const,
+  ),
+  ["x-item-types", "grok-4.5", input({ type: "additional_tools", role: "developer", tools: [] })],
+  [
+    "x-item-types",
+    "grok-4.5",
+    input(
+      { type: "custom_tool_call", call_id: "c1", name: "look", input: "x" },
+      { type: "custom_tool_call_output", call_id: "c1", output: "x" },
+    ),
+  ],
+  ["x-reasoning-content", "grok-4.5", input({ ...reasoning, content: null }, fn, output)],
+  [
+    "x-search-arguments",
+    "grok-4.5",
+    { tools: [{ type: "web_search", external_web_access: true }] },
+  ],
+  ["x-metadata", "grok-4.5", { metadata: { a: "b" } }],
+  ["x-choice-needs-tools", "grok-4.5", { tools: [], tool_choice: "auto" }],
 ];
 
 export const imageCases: readonly StrictCase[] = [

@@ -19,7 +19,7 @@ import {
   responsesCases,
   type StrictCase,
 } from "./strict-cases.ts";
-import { xai, xaiChat } from "./xai.ts";
+import { xai, xaiChat, xaiResponses } from "./xai.ts";
 import { zai } from "./zai.ts";
 
 const PLAIN: Readonly<Record<Facts["protocol"], JsonObject>> = {
@@ -45,7 +45,7 @@ const TABLES: readonly (readonly [Facts["protocol"], readonly StrictCase[], read
       ...[...alibaba, ...minimax, ...mistral],
     ],
   ],
-  ["responses", responsesCases, responsesRules],
+  ["responses", responsesCases, [...responsesRules, ...xaiResponses]],
   ["images", imageCases, imageRules],
 ];
 

@@ -1,5 +1,5 @@
 import { unpaired } from "./chat-turns.ts";
-import { given, objectIn, type Rule, text } from "./rule.ts";
+import { type Facts, given, objectIn, type Rule, text } from "./rule.ts";
 import { xaiSchemaRefusal } from "./schema.ts";
 
 const NOT_SUPPORTED = (name: string) => `Argument not supported on this model: ${name}`;
@@ -59,5 +59,71 @@ export const xaiChat: readonly Rule[] = [
         `This model's maximum prompt length is ${window} but the request contains ${inputTokens} tokens.`
       );
     },
+  },
+];
+
+/** The types of tools and items that the Responses endpoint of xAI has, as its refusals and its documents list them. */
+const RESPONSES_TOOLS = [
+  ...["function", "web_search", "x_search", "image_generation", "collections_search"],
+  ...["file_search", "code_execution", "code_interpreter", "mcp", "shell", "tool_search"],
+];
+const RESPONSES_ITEMS = [
+  ...["message", "reasoning", "function_call", "function_call_output", "compaction"],
+  ...["web_search_call", "x_search_call", "code_interpreter_call", "file_search_call", "mcp_call"],
+];
+
+const UNREADABLE_ITEM =
+  "Failed to deserialize the JSON body into the target type: data did not match any variant of untagged enum ModelInput";
+
+function unknownTool({ tools }: Facts): string | undefined {
+  const at = tools.findIndex(({ type }) => !RESPONSES_TOOLS.includes(text(type)));
+  if (at === -1) return undefined;
+  const known = RESPONSES_TOOLS.map((type) => `\`${type}\``).join(", ");
+  return `Failed to deserialize the JSON body into the target type: tools[${at}].type: unknown variant \`${text(tools[at]?.["type"])}\`, expected one of ${known}`;
+}
+
+export const xaiResponses: readonly Rule[] = [
+  {
+    id: "x-tool-types",
+    status: 422,
+    source: "james-6-23/codex2api#516; kittors/CliRelay#696; router-for-me/CLIProxyAPI#5257",
+    refuses: unknownTool,
+  },
+  {
+    id: "x-item-types",
+    status: 422,
+    source: "router-for-me/CLIProxyAPI#3704; router-for-me/CLIProxyAPI#4434",
+    refuses: ({ turns }) =>
+      turns.some(({ type }) => !RESPONSES_ITEMS.includes(text(type ?? "message"))) &&
+      UNREADABLE_ITEM,
+  },
+  {
+    id: "x-reasoning-content",
+    status: 422,
+    source: "Wei-Shaw/sub2api#4237; lidge-jun/opencodex#2239",
+    refuses: ({ turns }) =>
+      turns.some(({ type, content }) => type === "reasoning" && content === null) &&
+      UNREADABLE_ITEM,
+  },
+  {
+    id: "x-search-arguments",
+    source: "lidge-jun/opencodex#2240",
+    refuses: ({ tools }) => {
+      const found = tools.flatMap((tool) => given(tool, "external_web_access") ?? []);
+      return found[0] && `Argument not supported: ${found[0]}`;
+    },
+  },
+  {
+    id: "x-metadata",
+    source: "router-for-me/CLIProxyAPI#5648; esengine/DeepSeek-Reasonix#9822",
+    refuses: ({ body }) => given(body, "metadata") && "Argument not supported: metadata",
+  },
+  {
+    id: "x-choice-needs-tools",
+    source: "router-for-me/CLIProxyAPI#3704",
+    refuses: ({ body, tools }) =>
+      tools.length === 0 &&
+      given(body, "tool_choice") &&
+      "Invalid request content: A tool_choice was set on the request but no tools were specified.",
   },
 ];

@@ -75,6 +75,9 @@ function addConversation(request: ResponsesRequest, body: JsonObject, scope: Sco
   const system = [...systemTexts(body["system"] ?? "", "system", scope), ...turns.hoisted];
   if (turns.items.length === 0) notes.invalid("messages", "must be a non-empty array");
   request.input = turns.items;
+  // The instructions are one string.
+  const isMarked = system.some((text) => text.prompt_cache_breakpoint !== undefined);
+  if (isMarked) notes.drop("prompt_cache_breakpoint");
   if (system.length > 0) request.instructions = system.map(({ text }) => text).join("\n\n");
 }
 

@@ -67,7 +67,11 @@ export class InputItems {
     this.open.take(id, path);
     if (block["cache_control"] != null) notes.drop("cache_control");
     const parts = resultParts(block["content"], `${path}.content`, this.scope);
-    const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+    const texts = parts.filter((part) => part.type === "text");
+    const text = texts.map((part) => part.text).join("\n");
+    // The texts are one string.
+    const isMarked = texts.some((part) => part.prompt_cache_breakpoint !== undefined);
+    if (isMarked) notes.drop("prompt_cache_breakpoint");
     const failed = notes.boolean(block, "is_error", `${path}.is_error`) === true;
     const said = failed ? asFailure(text) : text;
     const media = parts.filter((part) => part.type !== "text").map(inputPart);

@@ -11,11 +11,20 @@ const SHARED = [
   "moderation",
 ];
 
-/** The request of a Chat client with the fields that it lost on its way through Messages. */
+/** The request of a client with the fields that it lost on its way through Messages. */
 interface Kept {
   readonly body: object;
   /** The names of the client's fields that this step restores. */
   readonly names: ReadonlySet<string>;
+}
+
+/** Gives a translated request the fields of a Responses client that makers other than OpenAI take, too. */
+export function withResponsesFields(request: JsonObject, given: JsonObject): Kept {
+  const { prompt_cache_key: key } = given;
+  const isJson = objectOf(objectOf(given["text"])?.["format"])?.["type"] === "json_object";
+  const text = isJson && { text: { format: { type: "json_object" } } };
+  const kept = key != null && { prompt_cache_key: key };
+  return { body: { ...request, ...kept, ...text }, names: new Set(Object.keys(kept || {})) };
 }
 
 /** Gives a translated request the fields of a Chat client that Responses has, and Messages does not. */

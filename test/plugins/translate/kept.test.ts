@@ -1,5 +1,5 @@
 import t from "tap";
-import { withChatFields } from "../../../plugins/translate/responses/write/from-chat.ts";
+import { withChatFields } from "../../../plugins/translate/responses/write/kept.ts";
 
 t.test(
   "a tier that a Chat client pays for goes out as Responses, though Messages has none",
