@@ -38,7 +38,7 @@ interface Writing {
   readonly profile: Profile;
   readonly state: MakerState;
   readonly client: Protocol;
-  /** The client's own request. */
+  /** The client's own request, or the one for a summary. */
   readonly body: JsonObject;
 }
 

@@ -66,7 +66,7 @@ function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<
   const back = { client: read?.context, upstream: undefined, maker, stops: undefined, summaryFor };
   if (!upstream) return draftOf({ ...given, back });
   const state = stateOf(seal, maker);
-  const made = upstream.write(given.body, { profile, state, client, body });
+  const made = upstream.write(given.body, { profile, state, client, body: opened });
   if (!made.ok) return made;
   const { facts, kept } = made.context;
   const dropped = [...given.dropped, ...made.dropped].filter((name) => !kept?.has(name));

@@ -1,6 +1,7 @@
 import type { JsonObject, Profile } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
 import { chatProfile, messagesProfile } from "../profile.ts";
+import { restoredFormat } from "../reply-format.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { type ChatContext, chatContext, chatToMessagesRequest } from "./read/request.ts";
 import { chatToMessagesResponse } from "./read/response.ts";
@@ -34,11 +35,17 @@ export const chatClient: ClientSide = {
 };
 
 export const chatUpstream: UpstreamSide = {
-  write(messages, { profile, state, client }) {
+  write(messages, { profile, state, client, body }) {
     const made = messagesToChatRequest(messages, chatProfile(profile), state);
     if (!made.ok) return made;
     const facts = { ...made.context, marksRefusals: client !== "messages" };
-    return { ...made, context: { facts } };
+    if (client !== "responses") return { ...made, context: { facts } };
+    const { type = "", json_schema: schema } = made.body.response_format ?? {};
+    const { format, names } = restoredFormat(schema && { type, ...schema }, client, body);
+    const { type: kind, ...named } = format ?? {};
+    const own = kind === "json_object" ? format : { type: kind, json_schema: named };
+    const request = format ? { ...made.body, response_format: own } : made.body;
+    return { ...made, body: request, context: { facts, kept: new Set(names) } };
   },
   way(facts, state) {
     const context = { ...facts, state };

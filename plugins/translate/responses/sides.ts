@@ -6,7 +6,7 @@ import { showsReasoning } from "./read/reasoning.ts";
 import { responsesToMessages } from "./read/reply.ts";
 import { type ResponsesContext, responsesToMessagesRequest } from "./read/request.ts";
 import { ResponsesToMessagesStream } from "./read/stream.ts";
-import { withChatFields, withResponsesFields } from "./write/kept.ts";
+import { withClientFields } from "./write/kept.ts";
 import { asksForReasoning, messagesToResponsesRequest } from "./write/request.ts";
 import { messagesToResponse } from "./write/response.ts";
 import { MessagesToResponsesStream } from "./write/stream.ts";
@@ -28,8 +28,7 @@ export const responsesUpstream: UpstreamSide = {
     if (!made.ok) return made;
     const facts = { ...made.context, marksRefusals: client !== "messages" };
     if (client === "messages") return { ...made, context: { facts } };
-    const keep = client === "chat" ? withChatFields : withResponsesFields;
-    const { body: request, names } = keep({ ...made.body }, body);
+    const { body: request, names } = withClientFields(made.body, client, body);
     return { ...made, body: request, context: { facts, kept: names } };
   },
   way(facts, state) {

@@ -276,6 +276,14 @@ export const openai: readonly Rule[] = [
   ...tools,
   ...turns,
   {
+    id: "o-json-word",
+    source: "ultimatejimmy/xray.koplugin#33; tensorzero/tensorzero#141",
+    refuses: ({ body, turns: messages }) =>
+      objectIn(body, "response_format")?.["type"] === "json_object" &&
+      !/json/i.test(JSON.stringify(messages)) &&
+      "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
+  },
+  {
     id: "o-context",
     code: "context_length_exceeded",
     source: "OpenAI docs: errors",

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../provider/ask.ts";
 import { REASONING } from "./openai.ts";
-import { type Facts, given, type Rule, text } from "./rule.ts";
+import { type Facts, given, objectIn, type Rule, text } from "./rule.ts";
 import { openaiSchemaRefusal, openaiStrictRefusal } from "./schema.ts";
 import { checkState, readCompaction } from "./state.ts";
 
@@ -76,6 +76,16 @@ export const responsesRules: readonly Rule[] = [
     code: "invalid_function_parameters",
     source: "cyanheads/git-mcp-server#47; can1357/oh-my-pi#206",
     refuses: openaiStrictRefusal,
+  },
+  {
+    id: "r-json-word",
+    models: /^(gpt-|o[0-9])/,
+    source: "miracodeai/mira#267; OpenAI docs: structured outputs",
+    refuses: ({ body, turns }) =>
+      objectIn(objectIn(body, "text") ?? {}, "format")?.["type"] === "json_object" &&
+      // The instructions do not count.
+      !/json/i.test(`${text(body["input"])}${JSON.stringify(turns)}`) &&
+      "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
   },
   {
     id: "r-call-id-64",

@@ -1,6 +1,7 @@
 import { type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import type { MessagesProfile } from "../../profile.ts";
+import { AS_JSON } from "../../reply-format.ts";
 import { withObjectType } from "../../schema/root.ts";
 import type { MessagesRequest, MessagesTool } from "../../types.ts";
 import { isThinking } from "./thinking.ts";
@@ -31,11 +32,9 @@ export function addFormat(
       return;
     case "text":
       return;
-    case "json_object": {
-      const text = "Respond with one valid JSON object and nothing else.";
-      request.system = [...(request.system ?? []), { type: "text", text }];
+    case "json_object":
+      request.system = [...(request.system ?? []), { type: "text", text: AS_JSON }];
       return;
-    }
     case "json_schema":
       addSchema(objectOf(format?.["json_schema"]), body, request, asTool, scope);
       return;

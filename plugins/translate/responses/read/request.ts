@@ -7,6 +7,7 @@ import { arrange } from "../../messages/turns.ts";
 import { ToolNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
 import type { MessagesProfile } from "../../profile.ts";
+import { AS_JSON } from "../../reply-format.ts";
 import type { MessagesRequest } from "../../types.ts";
 import { Items } from "./items.ts";
 import { addReasoning, showsReasoning } from "./reasoning.ts";
@@ -42,7 +43,6 @@ const REPEATED = [
 const TOOL_ITEMS = new Set<unknown>(["additional_tools", "tool_search_output"]);
 
 const USER_CHARS_MAX = 256;
-const AS_JSON = "Respond with one valid JSON object and nothing else.";
 
 /**
  * Translates the request of a Responses client into one of Messages. `isArranged` orders the turns as
