@@ -7,6 +7,11 @@ import type { ClientTool } from "../read/tools.ts";
 /** Longest id that OpenAI accepts, in case the conversation continues there. */
 export const CALL_ID_CHARS_MAX = 64;
 
+/** Returns the status of an item that has ended. */
+export function statusOf(isCut: boolean): string {
+  return isCut ? "incomplete" : "completed";
+}
+
 export function messageItem(id: string, text: string, status: string): JsonObject {
   const part = { type: "output_text", text, annotations: [], logprobs: [] };
   return { id, type: "message", status, role: "assistant", content: [part] };

@@ -1,8 +1,15 @@
-import type { JsonObject } from "../../../../core/plugin/index.ts";
+import { isObject, type JsonObject, parseJson } from "../../../../core/plugin/index.ts";
 import type { RandomText } from "../../ids.ts";
 import type { ResponsesContext } from "../read/request.ts";
 import { originalTool } from "../read/tools.ts";
-import { callItem, compactionItem, messageItem, reasoningItem, refusalItem } from "./items.ts";
+import {
+  callItem,
+  compactionItem,
+  messageItem,
+  reasoningItem,
+  refusalItem,
+  statusOf,
+} from "./items.ts";
 
 /** The facilities that an item uses to write itself. */
 interface Writing {
@@ -41,8 +48,13 @@ export abstract class OpenItem {
   /** Takes a delta of the block. */
   abstract delta(delta: JsonObject): void;
 
-  /** Writes the end of the item and returns it. */
-  abstract close(): JsonObject;
+  /** Writes the end of the item and returns it. `isCut`: the limit of tokens has ended the reply here. */
+  abstract close(isCut: boolean): JsonObject;
+
+  /** True if the item is whole at the end of its block, however the reply ends. */
+  get isWhole(): boolean {
+    return true;
+  }
 
   protected write(type: string, fields: JsonObject): void {
     this.writing.write(type, { item_id: this.id, output_index: this.at, ...fields });
@@ -75,12 +87,16 @@ class OpenText extends OpenItem {
     this.write("response.output_text.delta", { content_index: 0, delta: text, logprobs: [] });
   }
 
-  close(): JsonObject {
+  override get isWhole(): boolean {
+    return false;
+  }
+
+  close(isCut: boolean): JsonObject {
     const text = this.texts.join("");
     this.write("response.output_text.done", { content_index: 0, text, logprobs: [] });
     const part = { type: "output_text", text, annotations: [], logprobs: [] };
     this.write("response.content_part.done", { content_index: 0, part });
-    return this.done(messageItem(this.id, text, "completed"));
+    return this.done(messageItem(this.id, text, statusOf(isCut)));
   }
 }
 
@@ -170,9 +186,9 @@ class OpenCompaction extends OpenItem {
   }
 }
 
-class OpenCall extends OpenItem {
+export class OpenCall extends OpenItem {
   private readonly item: JsonObject;
-  private readonly finished: (args: string) => JsonObject;
+  private readonly finished: (args: string, status: string) => JsonObject;
   private readonly isCustom: boolean;
   private readonly pieces: string[] = [];
 
@@ -183,9 +199,9 @@ class OpenCall extends OpenItem {
     super(String(item["id"]), at, writing);
     this.item = item;
     this.isCustom = tool.custom;
-    this.finished = (args) => {
+    this.finished = (args, status) => {
       const { id, call_id } = item;
-      return { ...callItem(tool, call_id, args, random), id, call_id };
+      return { ...callItem(tool, call_id, args, random, status), id, call_id };
     };
     this.added(item);
   }
@@ -197,9 +213,14 @@ class OpenCall extends OpenItem {
     if (!this.isCustom) this.write("response.function_call_arguments.delta", { delta: piece });
   }
 
-  close(): JsonObject {
-    if (this.pieces.length === 0) this.delta({ partial_json: "{}" });
-    const item = this.finished(this.pieces.join(""));
+  override get isWhole(): boolean {
+    return isObject(parseJson(this.pieces.join("")));
+  }
+
+  close(isCut: boolean): JsonObject {
+    const isIncomplete = isCut && !this.isWhole;
+    if (this.pieces.length === 0 && !isIncomplete) this.delta({ partial_json: "{}" });
+    const item = this.finished(this.pieces.join(""), statusOf(isIncomplete));
     if (this.isCustom) {
       const { input } = item;
       this.write("response.custom_tool_call_input.delta", { delta: input });

@@ -12,7 +12,14 @@ import { type RandomText, randomText } from "../../ids.ts";
 import type { ChatError } from "../../types.ts";
 import type { ResponsesContext } from "../read/request.ts";
 import { originalTool } from "../read/tools.ts";
-import { callItem, compactionItem, messageItem, reasoningItem, refusalItem } from "./items.ts";
+import {
+  callItem,
+  compactionItem,
+  messageItem,
+  reasoningItem,
+  refusalItem,
+  statusOf,
+} from "./items.ts";
 
 /** A Responses reply, without the fields that say how it ended. */
 export class ResponseObject {
@@ -30,6 +37,11 @@ export class ResponseObject {
   ) {
     this.id = `resp_${random(24)}`;
     this.created = Math.floor(nowMs / 1000);
+  }
+
+  /** True if the limit of tokens, or the end of the context, has ended the reply. */
+  get isCut(): boolean {
+    return incompleteReason(this.stopReason) === "max_output_tokens";
   }
 
   opening(): JsonObject {
@@ -79,12 +91,14 @@ export function messagesToResponse(
     return failed ? messagesErrorToChat(200, body) : brokenForChat(UNREADABLE, null);
   }
   const response = new ResponseObject(context, nowMs, random);
-  for (const block of body["content"].filter(isObject)) {
-    const item = itemOf(block, context, random);
-    if (item) response.output.push(item);
-  }
   readUsage("messages", body, response.usage);
   response.stopReason = String(body["stop_reason"] ?? "");
+  const blocks = body["content"].filter(isObject);
+  for (const [at, block] of blocks.entries()) {
+    const isCut = response.isCut && at === blocks.length - 1;
+    const item = itemOf(block, context, random, statusOf(isCut));
+    if (item) response.output.push(item);
+  }
   const explanation = explanationOf(response.stopReason, body["stop_details"]);
   if (explanation !== null && !body["content"].some(isRefusal)) {
     response.output.push(refusalItem(`msg_${random(24)}`, explanation, "completed"));
@@ -96,18 +110,19 @@ function itemOf(
   block: JsonObject,
   context: ResponsesContext,
   random: RandomText,
+  status: string,
 ): JsonObject | undefined {
   switch (block["type"]) {
     case "text": {
       const write = isRefusal(block) ? refusalItem : messageItem;
-      return write(`msg_${random(24)}`, String(block["text"] ?? ""), "completed");
+      return write(`msg_${random(24)}`, String(block["text"] ?? ""), status);
     }
     case "thinking":
     case "redacted_thinking":
       return reasoningItem(`rs_${random(24)}`, block, context.showsReasoning);
     case "tool_use": {
       const tool = originalTool(context.tools, String(block["name"] ?? ""));
-      return callItem(tool, block["id"], argumentsOf(block["input"]), random);
+      return callItem(tool, block["id"], argumentsOf(block["input"]), random, status);
     }
     case "compaction":
       return compactionItem(block, random);

@@ -21,7 +21,7 @@ import { type RandomText, randomText } from "../../ids.ts";
 import type { ClientStream, End, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
 import type { ChatError } from "../../types.ts";
 import type { ResponsesContext } from "../read/request.ts";
-import { OpenItem, OpenRefusal } from "./open-item.ts";
+import { OpenCall, OpenItem, OpenRefusal } from "./open-item.ts";
 import { ResponseObject } from "./response.ts";
 
 /** Translates the stream of a Messages upstream for a Responses client. */
@@ -32,6 +32,8 @@ export class MessagesToResponsesStream implements StreamTranslator {
   private over = false;
   /** The block that is being written. A Messages stream has only one open block at a time. */
   private open: OpenItem | undefined = undefined;
+  /** True if the block has ended, but only the end of the reply says whether the limit of tokens has cut it. */
+  private isEnded = false;
   /** Why the model refuses; null if it does not say. */
   private explanation: string | null = null;
   /** True if the refusal was written as it came. */
@@ -71,7 +73,8 @@ export class MessagesToResponsesStream implements StreamTranslator {
         this.open?.delta(objectOf(event["delta"]) ?? {});
         return;
       case "content_block_stop":
-        this.closeItem();
+        if (this.open?.isWhole) this.closeItem();
+        else this.isEnded = this.open !== undefined;
         return;
       case "message_delta": {
         readUsage("messages", event, this.response.usage);
@@ -109,6 +112,7 @@ export class MessagesToResponsesStream implements StreamTranslator {
   /** Ends the stream with an error: the whole reply, if nothing was written. */
   fail({ status, body }: Reply<ChatError>): void {
     this.over = true;
+    if (this.isEnded && !(this.open instanceof OpenCall)) this.closeItem();
     if (!this.started) {
       this.client.refuse(status, body);
       return;
@@ -135,10 +139,11 @@ export class MessagesToResponsesStream implements StreamTranslator {
     if (this.open instanceof OpenRefusal) this.refused = true;
   }
 
-  private closeItem(): void {
-    const item = this.open?.close();
+  private closeItem(isCut = false): void {
+    const item = this.open?.close(isCut);
     if (item) this.response.output.push(item);
     this.open = undefined;
+    this.isEnded = false;
   }
 
   private complete(): void {
@@ -146,7 +151,7 @@ export class MessagesToResponsesStream implements StreamTranslator {
       this.fail(brokenForChat(TRUNCATED, "upstream_truncated"));
       return;
     }
-    this.closeItem();
+    this.closeItem(this.response.isCut);
     if (this.explanation !== null && !this.refused) {
       this.openItem({ type: "text", text: this.explanation, refusal: true });
       this.closeItem();
