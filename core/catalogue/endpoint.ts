@@ -11,20 +11,41 @@ interface ProtocolFacts {
   readonly betaHeader: string | undefined;
   /** True if it is the standard of models. Which models speak another one, their upstreams say. */
   readonly isStandard: boolean;
+  /** The field of a request, and its value, by which a client asks for a stream of events. */
+  readonly streamedBy: readonly [field: string, value: unknown];
 }
+
+const STREAM = ["stream", true] as const;
 
 const NO_CONVERSATION: ProtocolFacts = {
   conversation: undefined,
   betaHeader: undefined,
   isStandard: true,
+  streamedBy: STREAM,
 };
 
 export const PROTOCOLS: Readonly<Record<Protocol, ProtocolFacts>> = {
-  messages: { conversation: "messages", betaHeader: "anthropic-beta", isStandard: true },
-  chat: { conversation: "messages", betaHeader: "openai-beta", isStandard: true },
-  responses: { conversation: "input", betaHeader: "openai-beta", isStandard: false },
+  messages: {
+    conversation: "messages",
+    betaHeader: "anthropic-beta",
+    isStandard: true,
+    streamedBy: STREAM,
+  },
+  chat: {
+    conversation: "messages",
+    betaHeader: "openai-beta",
+    isStandard: true,
+    streamedBy: STREAM,
+  },
+  responses: {
+    conversation: "input",
+    betaHeader: "openai-beta",
+    isStandard: false,
+    streamedBy: STREAM,
+  },
   images: NO_CONVERSATION,
-  speech: NO_CONVERSATION,
+  // With `stream`, as some servers take it, audio comes in pieces, which no event can follow.
+  speech: { ...NO_CONVERSATION, streamedBy: ["stream_format", "sse"] },
   embeddings: NO_CONVERSATION,
 };
 

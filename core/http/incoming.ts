@@ -214,7 +214,8 @@ export class Incoming {
     const { body, form } = read;
     call.body = body;
     call.form = form;
-    call.stream = body.read("stream") === true;
+    const [field, value] = call.endpoint.streamedBy;
+    call.stream = body.read(field) === value;
     call.session = sessionOf(call.headers, body);
     const problem = call.wire.check(body.outline);
     if (problem) return this.refuse(problem);

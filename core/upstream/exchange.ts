@@ -144,6 +144,10 @@ export class Exchange implements AttemptListener, Flow {
       return;
     }
     const { decoder, type } = replyForm(read, statedType, this.wire.protocol, this.call.stream);
+    // Audio cannot follow a sign of life.
+    if (decoder === "bytes" && this.client.isStreamOpen) {
+      return this.fail(failures.unreadable("no stream"), broken(NO_REPLY));
+    }
     this.passed = passedHeaders(type, headers);
     this.isWhole = decoder === "json";
     if (decoder === "events") this.reader = new SseReader();

@@ -75,6 +75,8 @@ export const images: Wire = {
 };
 
 const DONE = Buffer.from('"speech.audio.done"');
+/** Maximum length of `data: [DONE]`, with any line ends. Together AI ends a stream by it. */
+const END_BYTES_MAX = 32;
 const ERROR = Buffer.from('"error"');
 
 /**
@@ -91,6 +93,7 @@ export const speech: Wire = {
   classify(event): EventKind {
     // Base64 has no quotes, so audio cannot imitate the name.
     if (asBuffer(event.raw).includes(DONE)) return "terminal";
+    if (event.raw.length <= END_BYTES_MAX && event.data === "[DONE]") return "terminal";
     return hasObject(event.raw, ERROR) ? "error" : "data";
   },
 

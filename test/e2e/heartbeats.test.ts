@@ -1,5 +1,5 @@
 import t from "tap";
-import { customerWith } from "../support/billed.ts";
+import { assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { bodies, openStream, paths, post } from "../support/requests.ts";
@@ -69,6 +69,32 @@ t.test("a stream whose model is silent", { jobs: 8 }, async (t) => {
     t.match(text, /event: message_start[\s\S]*event: message_stop/);
     const refused = await hear("messages", REFUSED, hasComments, more);
     t.match(refused.text, /event: error\ndata: .*no such tool/);
+  });
+
+  t.test("of speech gets comments only if it comes as events", async (t) => {
+    const late = { delay_ms: 3_000 };
+    const speak = async (directive: Directive, more: object) => {
+      const customer = await customerWith(gateway);
+      const body = bodies.speech(directive, more);
+      return { customer, ...(await post(gateway, paths.speech, customer, body)) };
+    };
+    // Servers that speak the Audio API beside OpenAI take `stream` for audio in pieces.
+    for (const more of [{ stream: true }, { stream: true, stream_format: "audio" }]) {
+      const { customer, headers, text } = await speak(late, more);
+      t.equal(headers.get("content-type"), "audio/mpeg");
+      t.notMatch(text, /waiting|error/);
+      t.not((await billedCall(gateway, customer))["cost_vnd"], "0");
+    }
+    const events = await speak(late, { stream_format: "sse" });
+    t.match(events.headers.get("content-type"), /^text\/event-stream/);
+    t.match(events.text, /^: waiting[\s\S]*speech\.audio\.delta[\s\S]*speech\.audio\.done/);
+    t.not((await billedCall(gateway, events.customer))["cost_vnd"], "0");
+
+    const bytes = { ...late, reply: "not an event", reply_type: "audio/mpeg" };
+    const audio = await speak(bytes, { stream_format: "sse" });
+    t.match(audio.text, /^: waiting[\s\S]*data: .*"error"/);
+    t.notMatch(audio.text, /not an event/);
+    await assertNotCharged(gateway, audio.customer);
   });
 
   t.test("gets none if it is not silent, or not streamed", async (t) => {

@@ -56,6 +56,7 @@ const KINDS: readonly [Protocol, string, EventKind][] = [
   ["responses", 'event: response.output_item.done\ndata: {"response":{}}\n\n', "data"],
   ["speech", 'data: {"type":"speech.audio.done","usage":{"input_tokens":1}}\n\n', "terminal"],
   ["speech", 'data: {"type":"speech.audio.delta","audio":"AA"}\n\n', "data"],
+  ["speech", "data: [DONE]\n\n", "terminal"],
 ];
 
 t.test("the kind of an event", async (t) => {
