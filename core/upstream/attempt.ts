@@ -53,13 +53,16 @@ export class Attempt implements Dispatcher.DispatchHandler {
     };
   }
 
-  /** Sends the request with its credentials, which go first. Changes neither list: a kind may reuse its credentials. */
-  send(outgoing: OutgoingRequest, credentials: readonly string[]): void {
+  /**
+   * Sends the request with its credentials, which go first. Changes neither list: a kind may reuse its credentials.
+   * `newConnection`: not on one that has served a request before.
+   */
+  send(outgoing: OutgoingRequest, credentials: readonly string[], newConnection = false): void {
     const { origin, path, body } = outgoing;
     if (typeof body === "object") freeOnceSent(body);
     try {
       const headers = credentials.concat(PLAIN, outgoing.headers);
-      const request = { origin, path, method: "POST", headers, body } as const;
+      const request = { origin, path, method: "POST", headers, body, newConnection } as const;
       this.upstream.dispatcher.dispatch(request, this);
     } catch (error) {
       // undici throws if it cannot send the request at all: a header with a line break, a closed pool.

@@ -8,6 +8,7 @@ import Pool from "undici/lib/dispatcher/pool.js";
 import poolParts from "undici/lib/dispatcher/pool-base.js";
 import { freeBodiesOf } from "./freed-bodies.ts";
 import { openTunnel } from "./proxy.ts";
+import { watchReplies } from "./unanswered.ts";
 
 const RESET = "ECONNRESET";
 
@@ -52,6 +53,7 @@ export function upstreamConnector({
 
 function prepare(socket: Socket): void {
   freeBodiesOf(socket);
+  watchReplies(socket);
   holdEnd(socket);
   // undici adds its own listeners in the callback, so this one runs first.
   socket.on("error", (error: NodeJS.ErrnoException) => hideReset(socket, error));
@@ -112,6 +114,11 @@ interface AgentSettings {
   readonly connect: buildConnector.connector;
 }
 
+/** The option of a request that must not go on an idle connection, unless no more are allowed. */
+export interface NewConnection {
+  readonly newConnection?: boolean;
+}
+
 /** The connections to one upstream. */
 export function upstreamAgent({ connections, ageMs, silenceMs, connect }: AgentSettings): Agent {
   return new Agent({
@@ -124,7 +131,7 @@ export function upstreamAgent({ connections, ageMs, silenceMs, connect }: AgentS
     keepAliveTimeout: 30_000,
     // The same limit as for a client's headers.
     maxHeaderSize: 65_536,
-    factory: (origin, options) => new AgedPool(origin, options, ageMs),
+    factory: (origin, options) => new AgedPool(origin, options, ageMs, connections),
   });
 }
 
@@ -133,17 +140,45 @@ export function upstreamAgent({ connections, ageMs, silenceMs, connect }: AgentS
  * older than `clientTtl`: 10 µs with 64 calls in flight, 110 µs with 1,000. This one does so for idle ones alone.
  */
 class AgedPool extends Pool {
+  /** True for a request that wants a new connection. */
+  private wantsNew = false;
+  /** Creates another connection as the last one was; undefined before the first. */
+  private readonly createAnother: () => Client | undefined;
+
   constructor(
     origin: string | URL,
     options: object,
     private readonly ageMs: number,
+    private readonly connections: number,
   ) {
-    super(origin, { ...options, factory: newClient });
+    let create: (() => Client) | undefined;
+    const factory = (url: URL, own: object) => {
+      create = () => newClient(url, own);
+      return create();
+    };
+    super(origin, { ...options, factory });
+    this.createAnother = () => create?.();
+  }
+
+  override dispatch(
+    options: Dispatcher.DispatchOptions & NewConnection,
+    handler: Dispatcher.DispatchHandler,
+  ): boolean {
+    this.wantsNew = options.newConnection === true;
+    return super.dispatch(options, handler);
   }
 
   /** Returns an idle connection, or a new one; undefined if there are as many as allowed. */
   override [poolParts.kGetDispatcher](): Dispatcher | undefined {
     const clients = this[poolParts.kClients];
+    const { wantsNew } = this;
+    this.wantsNew = false;
+    const another =
+      wantsNew && clients.length < this.connections ? this.createAnother() : undefined;
+    if (another) {
+      this[poolParts.kAddClient](another);
+      return another;
+    }
     for (let at = 0; at < clients.length; at++) {
       const client = clients[at];
       if (!client || client[poolParts.kNeedDrain]) continue;

@@ -16,6 +16,7 @@ import { isForOperator, messageIn, type Refused, refusedBy } from "./fault.ts";
 import { masked, maskedEvent } from "./mask.ts";
 import { Preamble } from "./preamble.ts";
 import type { ServedCall } from "./served-call.ts";
+import { type Unanswered, unansweredBy } from "./unanswered.ts";
 import {
   decoderByType,
   passedHeaders,
@@ -32,8 +33,8 @@ const UNREACHABLE = "The model's upstream provider cannot be reached. Nothing wa
 const NO_REPLY = "The upstream provider sent an invalid reply. Nothing was charged; try again.";
 const CUT = "Upstream stream ended before completion";
 const CONNECTION_BROKE = "The connection to the upstream broke.";
-/** A later failure is not that of a reused connection: the upstream has worked on the request. */
-const RESEND_WITHIN_MS = 5_000;
+/** After this the upstream has worked on a request whose connection ends. */
+const REPEAT_WITHIN_MS = 5_000;
 /** The body of a refusal follows its head at once. Without it, the status alone counts. */
 const REFUSAL_BODY_MS = 5_000;
 /** Errors of providers have a few hundred bytes. */
@@ -294,20 +295,33 @@ export class Exchange implements AttemptListener, Flow {
   failed(error: Error): void {
     if (this.status !== 0 && this.status !== 200) return this.refusedBy(this.whole.read());
     const failure = failures.byError(error);
-    const mayResend = this.status === 0 && failure.reason === "UND_ERR_SOCKET";
-    const isEarly = mayResend && this.silentMs < RESEND_WITHIN_MS;
     this.call.taken = false;
-    const outcome = { ...broken(CONNECTION_BROKE), errorSent: this.errorSent };
-    this.fail(failure, this.status === 0 ? broken(UNREACHABLE) : outcome, isEarly);
+    if (this.status === 0) return this.unreached(failure, unansweredBy(error));
+    this.fail(failure, { ...broken(CONNECTION_BROKE), errorSent: this.errorSent });
+  }
+
+  /**
+   * Handles a request that got no reply. If its connection ended early, it is sent once more, on a new one: at once if the
+   * connection was a reused one, which the upstream had probably closed before, else if nothing else can serve the call.
+   */
+  private unreached(failure: FailureCause, left: Unanswered | undefined): void {
+    const isEarly = left !== undefined && this.silentMs < REPEAT_WITHIN_MS;
+    if (isEarly && left === "reused") {
+      this.dispatch.foundStale(failure);
+      this.dispatch.prepareRepeat();
+    } else this.dispatch.failed(failure, failure.cause === "silent");
+    if (this.tryNext()) return;
+    const mayRepeat = isEarly && this.dispatch.mayRetry && this.dispatch.prepareRepeat();
+    if (!mayRepeat || !this.tryNext()) this.cut(broken(UNREACHABLE));
   }
 
   /** Counts a failure. Moves on to the next attempt, or ends the call with `outcome`. */
-  private fail(failure: FailureCause, outcome: Outcome, mayResend = false): void {
-    const isLost = !this.begun && (this.status === 200 || failure.cause === "silent");
-    this.dispatch.failed(failure, isLost);
-    if (this.begun) return this.cut(outcome);
-    if (mayResend) this.dispatch.prepareResend();
-    if (!this.tryNext()) this.cut(outcome);
+  private fail(failure: FailureCause, outcome: Outcome): void {
+    this.dispatch.failed(
+      failure,
+      !this.begun && (this.status === 200 || failure.cause === "silent"),
+    );
+    if (this.begun || !this.tryNext()) this.cut(outcome);
   }
 
   /** Drops the attempt and what came of it, and makes the next one. Returns false if there is none. */

@@ -12,6 +12,7 @@ declare module "undici/lib/dispatcher/pool.js" {
   export default class ChoosingPool extends Pool {
     protected readonly [parts.kClients]: readonly parts.PooledClient[];
     protected [parts.kGetDispatcher](): Dispatcher | undefined;
+    protected [parts.kAddClient](client: Dispatcher): this;
   }
 }
 
@@ -21,6 +22,7 @@ declare module "undici/lib/dispatcher/pool-base.js" {
   const parts: {
     readonly kClients: unique symbol;
     readonly kGetDispatcher: unique symbol;
+    readonly kAddClient: unique symbol;
     readonly kNeedDrain: unique symbol;
   };
 

@@ -76,6 +76,7 @@ t.test("an attempt", async (t) => {
           ...["content-type", "application/json"],
         ],
         body: Buffer.from(`{"model":"plain-1","max_tokens":1}`),
+        newConnection: false,
       },
     ]);
     t.strictSame([call.route?.upstream, call.attempts], ["main", 1]);
