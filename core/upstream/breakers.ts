@@ -70,15 +70,16 @@ export class Breakers {
     this.byModel.get(model)?.begin();
   }
 
-  succeed(model: string): void {
+  /** A whole reply has come to a call that was sent at this time. */
+  succeed(model: string, sentMs: number): void {
     if (this.retries < RETRIES_MAX) this.retries += 1;
-    this.ofAll.succeed();
-    this.byModel.get(model)?.succeed();
+    this.ofAll.succeed(sentMs);
+    this.byModel.get(model)?.succeed(sentMs);
   }
 
-  probed(model: string): void {
-    this.ofAll.probed();
-    this.byModel.get(model)?.probed();
+  probed(model: string, sentMs: number): void {
+    this.ofAll.probed(sentMs);
+    this.byModel.get(model)?.probed(sentMs);
   }
 
   /** The attempt says nothing of the upstream, or not yet. */
@@ -87,12 +88,13 @@ export class Breakers {
     this.byModel.get(model)?.forget();
   }
 
-  fail(model: string, { cause, reason }: FailureCause): void {
+  /** A call that was sent at this time has failed. */
+  fail(model: string, { cause, reason }: FailureCause, sentMs: number): void {
     if (this.retries > 0) this.retries -= 1;
     this.failedAtMs = this.clock.monotonic();
     // A failure of one breaker is no result for the other.
     this.forget(model);
-    (OF_ALL_MODELS.has(cause) ? this.ofAll : this.of(model)).fail(reason, cause);
+    (OF_ALL_MODELS.has(cause) ? this.ofAll : this.of(model)).fail(sentMs, reason, cause);
   }
 
   /** Records a failure that says nothing about the upstream's health, such as a refusal of the gateway's key. */
@@ -133,7 +135,8 @@ const OPEN_MS_MAX = 60_000;
 /**
  * A circuit breaker. After 5 failures in a row it opens; a probe is due each 5 s. One success, a whole reply, closes
  * it. If only a probe succeeded, the next failure opens it again, and probes are due half as often, at least each
- * minute.
+ * minute. Calls that were sent before it opened say nothing of what is since: long streams end well while all new calls
+ * fail, and fail by silence while new calls are served.
  */
 export class Breaker implements BreakerState {
   failuresInRow = 0;
@@ -142,6 +145,7 @@ export class Breaker implements BreakerState {
   /** How often a probe alone has closed it since a call succeeded. */
   private probesInVain = 0;
   private openUntilMs = 0;
+  private openedMs = Number.NEGATIVE_INFINITY;
   private probing = false;
 
   constructor(
@@ -179,14 +183,15 @@ export class Breaker implements BreakerState {
     this.openUntilMs = this.clock.monotonic() + openMs;
   }
 
-  succeed(): void {
+  succeed(sentMs: number): void {
+    if (sentMs < this.openedMs) return;
     this.probesInVain = 0;
     this.close("a call succeeded", 0);
   }
 
   /** A probe has succeeded. It was a small one, so calls must show the rest. */
-  probed(): void {
-    if (this.allows) return;
+  probed(sentMs: number): void {
+    if (this.allows || sentMs < this.openedMs) return;
     this.probesInVain += 1;
     this.close("a probe succeeded", FAILURES_TO_OPEN - 1);
   }
@@ -198,13 +203,16 @@ export class Breaker implements BreakerState {
   }
 
   /** `reason` is shown to operators: no content of a call. There are few causes. */
-  fail(reason = "failed", cause = "other"): void {
+  fail(sentMs: number, reason = "failed", cause = "other"): void {
     this.note(reason, cause);
+    if (sentMs < this.openedMs) return;
     this.failuresInRow++;
     if (this.allows) return;
     this.probing = false;
     this.wait();
-    if (this.failuresInRow === FAILURES_TO_OPEN) this.onChange("open", reason);
+    if (this.failuresInRow > FAILURES_TO_OPEN) return;
+    this.openedMs = this.clock.monotonic();
+    this.onChange("open", reason);
   }
 
   /** Records a failure that says nothing about the upstream's health, such as a refusal of the gateway's key. */

@@ -29,6 +29,8 @@ const OF_THE_KEY: ReadonlySet<string> = new Set(["limit", "key", "access", "acco
 interface Prepared {
   readonly way: Way;
   readonly request: OutgoingRequest;
+  /** True for the second try of one that a connection has left without a reply. */
+  readonly isRepeated: boolean;
 }
 
 type Content = Pick<OutgoingCall, "contentType" | "body">;
@@ -41,7 +43,7 @@ export class Dispatch {
   private keyFailed = false;
   private lost = 0;
   private prepared: Prepared | undefined = undefined;
-  private resent = false;
+  private repeated = false;
   /** As `conversationOf` names it; 0 as well if there is only one way. */
   private readonly conversation: number;
   /** True while the latest attempt counts as a call in flight of its key. */
@@ -94,7 +96,7 @@ export class Dispatch {
     const { prepared, call } = this;
     if (!prepared) return;
     this.prepared = undefined;
-    const { way, request } = prepared;
+    const { way, request, isRepeated } = prepared;
     const { route, upstream, key } = way;
     call.step("dispatched");
     this.end();
@@ -114,14 +116,14 @@ export class Dispatch {
     } catch (error) {
       return this.notAuthorised(attempt, nameOf(error));
     }
-    if (Array.isArray(credentials)) attempt.send(request, credentials);
-    else void this.sendLater(attempt, request, credentials);
+    if (Array.isArray(credentials)) attempt.send(request, credentials, isRepeated);
+    else void this.sendLater(attempt, prepared, credentials);
   }
 
   /** Waits for the credentials. Sends nothing if the call has ended or its client has left by then. */
   private async sendLater(
     attempt: Attempt,
-    request: OutgoingRequest,
+    { request, isRepeated }: Prepared,
     pending: Promise<string[]>,
   ): Promise<void> {
     let credentials: string[] | typeof TIMED_OUT | undefined;
@@ -133,7 +135,7 @@ export class Dispatch {
     }
     if (attempt.isLeft) return;
     if (this.call.gone) this.call.flow?.cut(GONE);
-    else if (Array.isArray(credentials)) attempt.send(request, credentials);
+    else if (Array.isArray(credentials)) attempt.send(request, credentials, isRepeated);
     else this.notAuthorised(attempt, reason);
   }
 
@@ -163,7 +165,7 @@ export class Dispatch {
     const { way } = this;
     if (!way) return;
     this.keyWorks(way);
-    way.upstream.breakers.succeed(way.route.model);
+    way.upstream.breakers.succeed(way.route.model, this.sentMs);
   }
 
   /** The latest attempt ends without a result, as when the client leaves. */
@@ -182,7 +184,7 @@ export class Dispatch {
       const fields = { call_id: this.call.id, upstream: upstream.name, reason: failure.reason };
       this.log.error(fields, "cannot send a call to an upstream; trying the next route");
     } else {
-      upstream.breakers.fail(route.model, failure);
+      upstream.breakers.fail(route.model, failure, this.sentMs);
       way.key.fail("upstream", failure.reason, route.model, undefined, this.clock.monotonic());
     }
     this.record(failure, isLost);
@@ -214,22 +216,30 @@ export class Dispatch {
     call.failedAttempts = [...call.failedAttempts, { ...tried, cause, reason, lost }];
   }
 
-  /**
-   * Prepares the latest attempt again, once per call. The upstream may close an idle connection just as it is reused;
-   * it has then not read the request.
-   */
-  prepareResend(): boolean {
-    if (this.resent) return false;
-    this.resent = true;
-    return this.prepareAgain();
+  /** The upstream has closed an idle connection just as it was reused: that says nothing of its health. */
+  foundStale(failure: FailureCause): void {
+    this.forget();
+    this.record(failure);
+  }
+
+  /** Prepares the latest attempt again, on a new connection, once per call. */
+  prepareRepeat(): boolean {
+    if (this.repeated) return false;
+    this.repeated = true;
+    return this.prepareAgain(true);
+  }
+
+  /** True if the upstream of the latest attempt may get retries. */
+  get mayRetry(): boolean {
+    return this.way?.upstream.breakers.allowRetries === true;
   }
 
   /** Prepares the latest attempt again, for a call whose request has changed. */
-  prepareAgain(): boolean {
+  prepareAgain(isRepeated = false): boolean {
     const { way, call } = this;
     const request = call.upstream;
     if (!way || !request || call.gone) return false;
-    this.prepared = this.requestFor(way, request);
+    this.prepared = this.requestFor(way, request, isRepeated);
     return this.prepared !== undefined;
   }
 
@@ -257,7 +267,7 @@ export class Dispatch {
   }
 
   /** Returns the request for this route; undefined if the call cannot be expressed there. */
-  private requestFor(way: Way, request: UpstreamRequest): Prepared | undefined {
+  private requestFor(way: Way, request: UpstreamRequest, isRepeated = false): Prepared | undefined {
     const { route, upstream } = way;
     const content = this.contentFor(route, request);
     if (!content) return undefined;
@@ -267,7 +277,7 @@ export class Dispatch {
     const headers = isAdded ? request.headers.concat(upstreamHeaders) : request.headers;
     const call = { protocol, path, stream, ...content, headers };
     const made = upstream.adapter.request(call, route);
-    return made && { way, request: made };
+    return made && { way, request: made, isRepeated };
   }
 
   /** Returns the body with the fields that depend on the route and on the hold. */

@@ -59,7 +59,7 @@ export async function tryRoute(
   }
   if (isAnswered(result)) {
     key.succeed(route.model, beganMs);
-    upstream.breakers.probed(route.model);
+    upstream.breakers.probed(route.model, beganMs);
   }
   return { ...result, ms };
 }

@@ -2,6 +2,9 @@ import t from "tap";
 import { Breaker, Breakers } from "../../../core/upstream/breakers.ts";
 import { recordedLog } from "../../support/log.ts";
 
+/** For calls of which it does not matter when they were sent. */
+const SINCE = Number.POSITIVE_INFINITY;
+
 function newBreaker() {
   const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
   return { clock, breaker: new Breaker(clock, () => {}) };
@@ -10,7 +13,7 @@ function newBreaker() {
 function failTimes(breaker: Breaker, times: number): void {
   for (let at = 0; at < times; at++) {
     breaker.begin();
-    breaker.fail();
+    breaker.fail(SINCE);
   }
 }
 
@@ -21,12 +24,12 @@ t.test("a breaker", async (t) => {
     const breaker = new Breaker(clock, (state, reason) => changes.push(`${state}: ${reason}`));
     for (let at = 0; at < 8; at++) {
       breaker.begin();
-      breaker.fail(`HTTP ${500 + at}`);
+      breaker.fail(SINCE, `HTTP ${500 + at}`);
       clock.ms += 60_000;
     }
     breaker.begin();
-    breaker.succeed();
-    breaker.succeed();
+    breaker.succeed(SINCE);
+    breaker.succeed(SINCE);
     t.strictSame(changes, ["open: HTTP 504", "closed: a call succeeded"]);
   });
 
@@ -43,7 +46,7 @@ t.test("a breaker", async (t) => {
   t.test("resets its count after a success", async (t) => {
     const { breaker } = newBreaker();
     failTimes(breaker, 4);
-    breaker.succeed();
+    breaker.succeed(SINCE);
     failTimes(breaker, 4);
     t.equal(breaker.allows, true);
   });
@@ -68,16 +71,16 @@ t.test("a breaker", async (t) => {
     const { breaker } = newBreaker();
     failTimes(breaker, 5);
     breaker.begin();
-    breaker.probed();
+    breaker.probed(SINCE);
     t.strictSame([breaker.state, breaker.allows], ["closed", true]);
     failTimes(breaker, 1);
     t.equal(breaker.allows, false);
-    breaker.probed();
+    breaker.probed(SINCE);
     breaker.begin();
-    breaker.succeed();
+    breaker.succeed(SINCE);
     failTimes(breaker, 4);
     t.equal(breaker.allows, true, "a call has succeeded");
-    breaker.probed();
+    breaker.probed(SINCE);
     t.equal(breaker.allows, true);
     failTimes(breaker, 1);
     t.equal(breaker.allows, false, "a probe of a closed one changes nothing");
@@ -91,22 +94,43 @@ t.test("a breaker", async (t) => {
       clock.ms += openMs;
       breaker.begin();
       t.equal(breaker.retryInMs, openMs, "until the next probe");
-      breaker.probed();
+      breaker.probed(SINCE);
       failTimes(breaker, 1);
     }
-    breaker.probed();
+    breaker.probed(SINCE);
     breaker.begin();
-    breaker.succeed();
+    breaker.succeed(SINCE);
     failTimes(breaker, 5);
     t.equal(breaker.retryInMs, 5_000, "a call has succeeded");
   });
+});
+
+t.test("a call that was sent before a breaker opened does not move it", async (t) => {
+  const { breaker, clock } = newBreaker();
+  clock.ms = 10_000;
+  failTimes(breaker, 5);
+  clock.ms += 3_000;
+  breaker.succeed(9_999);
+  breaker.probed(9_999);
+  breaker.fail(9_999);
+  t.equal(breaker.allows, false, "a stream of before has ended");
+  t.equal(breaker.retryInMs, 2_000, "one of before has failed: the probe is due as it was");
+  breaker.begin();
+  breaker.probed(13_000);
+  breaker.fail(9_999);
+  t.equal(breaker.allows, true, "one of before has failed after a probe succeeded");
+  breaker.succeed(9_999);
+  failTimes(breaker, 1);
+  t.equal(breaker.allows, false, "no call has succeeded since");
+  breaker.succeed(clock.ms);
+  t.equal(breaker.allows, true);
 });
 
 t.test("an upstream gets no retries while most of its calls fail", async (t) => {
   let nowMs = 0;
   const clock = { now: () => 0, monotonic: () => nowMs };
   const breakers = new Breakers("a", clock, recordedLog().log);
-  const fail = () => breakers.fail("m", { cause: "http_500", reason: "HTTP 500" });
+  const fail = () => breakers.fail("m", { cause: "http_500", reason: "HTTP 500" }, SINCE);
   for (let at = 0; at < 9; at++) fail();
   t.ok(breakers.allowRetries);
   fail();
@@ -116,11 +140,11 @@ t.test("an upstream gets no retries while most of its calls fail", async (t) => 
   t.ok(breakers.allowRetries, "a backup without other calls is tried again after a minute");
   fail();
   t.notOk(breakers.allowRetries);
-  breakers.succeed("m");
+  breakers.succeed("m", SINCE);
   t.ok(breakers.allowRetries);
   for (let at = 0; at < 100; at++) {
     fail();
-    breakers.succeed("m");
+    breakers.succeed("m", SINCE);
   }
   t.ok(breakers.allowRetries, "one that fails half of its calls is retried");
 });

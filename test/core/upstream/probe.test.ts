@@ -41,7 +41,7 @@ async function setUp(t: Test) {
     for (const handler of sent) handler.onResponseError?.(CONTROLLER, new Error("over"));
   });
   for (let at = 0; at < 5; at++) {
-    breakers.fail("plain-1", { cause: "http_500", reason: "HTTP 500" });
+    breakers.fail("plain-1", { cause: "http_500", reason: "HTTP 500" }, clock.ms);
   }
   clock.ms += 5_000;
   /** A call by the best way, and its upstream. */

@@ -34,7 +34,7 @@ async function setUp(t: Test, written: readonly string[]) {
 
 function open(upstreams: ConnectedUpstreams, name: string): void {
   for (let at = 0; at < 5; at++) {
-    upstreams.get(name)?.breakers.fail("m", { cause: "http_500", reason: "HTTP 500" });
+    upstreams.get(name)?.breakers.fail("m", { cause: "http_500", reason: "HTTP 500" }, 0);
   }
 }
 
