@@ -66,11 +66,14 @@ interface Expected {
 export class Reading {
   /** The reply must close the connection: the rest of the body is not read. */
   mustCut = false;
+  /** The connection stays paused until it is cut: the rest of the body is not read either. */
+  staysPaused = false;
   /** Parts that have arrived, until there is memory for the whole. */
   private chunks: Buffer[] | undefined = undefined;
   /** Memory for all of a body that declares its length. What has not arrived takes none. */
   private whole: Buffer | undefined = undefined;
-  private bytes = 0;
+  /** Bytes that have arrived. Set here alone. */
+  bytes = 0;
   private kept = true;
   /** True if there is nothing left to read: the body has ended, or passed the limit. Set here alone. */
   isOver = false;
@@ -104,6 +107,7 @@ export class Reading {
     const rest = length === undefined ? "read" : share?.drop(length - this.bytes);
     if (rest !== "paused" && rest !== "cut") return this.admit();
     this.mustCut = rest === "cut";
+    this.staysPaused = rest === "paused";
     clearTimeout(this.timer);
     this.pause();
   }
@@ -117,9 +121,11 @@ export class Reading {
 
   add(lent: ArrayBuffer, isLast: boolean): void {
     if (this.isOver) return;
-    const { bytesMax, share, onRefused, onWhole } = this.expected;
+    const { bytesMax, length, share, onRefused, onWhole } = this.expected;
     this.bytes += lent.byteLength;
-    if (this.bytes > bytesMax) {
+    // The declared rest of a refused body was counted when it was refused, and is read to its end.
+    const isRest = !this.kept && length !== undefined;
+    if (this.bytes > bytesMax && !isRest) {
       if (!isLast) this.pause();
       this.drop();
       this.stop();
@@ -128,7 +134,7 @@ export class Reading {
     this.isOver = isLast;
     // A socket may deliver the end after it was paused. It is read on for the next request.
     if (isLast) this.resume();
-    const waitMs = share?.read(lent.byteLength, this.kept) ?? 0;
+    const waitMs = isRest ? 0 : (share?.read(lent.byteLength, this.kept) ?? 0);
     const noRoom = this.kept ? share?.add(lent.byteLength) : undefined;
     if (noRoom) {
       this.discard();

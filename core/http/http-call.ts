@@ -150,7 +150,7 @@ export function isEnded(call: HttpCall): call is EndedHttpCall {
  * The states of a call.
  *
  * - `admitting`: plugins decide by its headers; its body may be arriving already.
- * - `reading`: admitted, and its body arrives. Or refused, and its chunked body is read to its end.
+ * - `reading`: admitted, and its body arrives. Or refused, and its body is read to its end.
  * - `requesting`: plugins decide by its body.
  * - `dispatched`: sent to an upstream, or passed to the route's own handler.
  * - `replying`: the upstream has replied; the sinks carry the reply to the client.

@@ -24,8 +24,10 @@ import { type OnOver, SinkMisuse } from "./pipeline.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** How long a refused call waits for the end of its chunked body. */
+/** How long a refused call waits for the end of its chunked body, or for more of one whose length it declared. */
 const LINGER_MS = 1_000;
+/** How long a refused call waits for the end of a body that arrives. */
+const LINGER_MS_MAX = 60_000;
 
 /** The head of a request, copied: uWebSockets.js lends it only for a moment. */
 export type RequestHead = Omit<PlainRequest, "body" | "keyId">;
@@ -45,7 +47,7 @@ export class Incoming {
   private reading: Reading | undefined = undefined;
   /** The whole body, if it arrived before admission ended. */
   private early: Buffer | undefined = undefined;
-  /** The refusal of this call. Sent once no verdict is pending, and a chunked body has ended or takes too long. */
+  /** The refusal of this call. Sent once no verdict is pending, and its body has ended or takes too long. */
   private refusal: Refusal | undefined = undefined;
   private readonly share: Share;
   /** Aborted if the client leaves while the call is prepared. */
@@ -307,11 +309,14 @@ export class Incoming {
   }
 
   /**
-   * Ends the call with a refusal: now, or when its chunked body has ended, so that the connection can be used again.
-   * A body that does not end soon is cut off. No verdict may be pending.
+   * Ends the call with a refusal: now, or when its body has ended, so that the connection can be used again. A body that
+   * does not end soon is cut off. No verdict may be pending.
+   *
+   * No reply leaves before the end of a body that is read: uWebSockets.js never cuts an idle connection whose last reply
+   * left before the end of its request.
    */
   private refuse(refusal: Refusal): void {
-    const { call, reading, inFlight } = this;
+    const { call, reading } = this;
     this.refusal = refusal;
     this.share.release();
     reading?.discard();
@@ -319,18 +324,30 @@ export class Incoming {
     if (reading?.mustCut) return this.reply.refuseAndCut(refusal);
     if (!reading || reading.isOver) return this.reply.refuse(refusal);
     if (call.state === "admitting") call.step("reading");
-    if (!isChunked(call.headers)) {
-      // Once this turn has read what came with the head: mostly all of the request. uWebSockets.js never cuts an idle
-      // connection whose last reply left before the end of its request.
-      return atEndOfTurn("request", () => {
-        if (!isOver(call.state)) this.reply.refuse(refusal);
-      });
-    }
+    // Once this turn has read what came with the head: mostly all of the request.
+    atEndOfTurn("request", () => {
+      if (isOver(call.state)) return;
+      if (reading.staysPaused) this.reply.refuse(refusal);
+      else this.waitForEnd(reading, refusal);
+    });
+  }
+
+  private waitForEnd(reading: Reading, refusal: Refusal): void {
+    const { call, inFlight } = this;
+    clearTimeout(this.linger);
     if (inFlight.isLingeringFull) return this.reply.refuseAndCut(refusal);
     inFlight.linger(call);
-    this.linger = setTimeout(() => {
-      if (!isOver(call.state)) this.reply.refuseAndCut(refusal);
-    }, LINGER_MS);
+    const linger = (msMax: number) => {
+      const { bytes } = reading;
+      this.linger = setTimeout(() => {
+        if (isOver(call.state)) return;
+        // A chunked body says nothing of its length, so it gets no more time.
+        const arrives = reading.bytes > bytes && !isChunked(call.headers);
+        if (arrives && msMax > LINGER_MS) linger(msMax - LINGER_MS);
+        else this.reply.refuseAndCut(refusal);
+      }, LINGER_MS);
+    };
+    linger(LINGER_MS_MAX);
   }
 }
 

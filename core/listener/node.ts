@@ -231,7 +231,10 @@ class NodeResponse implements HttpResponse {
   ) {
     const { socket } = incoming;
     socket.setTimeout(IDLE_MS);
-    incoming.once("end", () => socket.setTimeout(0));
+    incoming.once("end", () => {
+      // A reply that has left set a timeout of its own, which cuts the connection once it is idle.
+      if (!this.isOver) socket.setTimeout(0);
+    });
     outgoing.once("close", () => this.abort());
   }
 
