@@ -46,6 +46,9 @@ const AMBIGUOUS = {
  */
 const UNADMITTED_BYTES_MAX = 65_536;
 
+/** Time between two renewals of the timeout of a body that arrives slowly: well below the 8 s that it has at least. */
+const RENEWAL_MS = 2_000;
+
 interface Expected {
   readonly bytesMax: number;
   /** As declared; undefined for a chunked body. */
@@ -79,6 +82,7 @@ export class Reading {
   isOver = false;
   private isAdmitted: boolean;
   private isPaused = false;
+  private renewedMs: number;
   private timer: NodeJS.Timeout | undefined = undefined;
 
   constructor(
@@ -86,6 +90,7 @@ export class Reading {
     private readonly expected: Expected,
   ) {
     this.isAdmitted = expected.share === undefined;
+    this.renewedMs = expected.share?.nowMs ?? 0;
   }
 
   /** Reads the rest of the body: its call is admitted. */
@@ -143,6 +148,7 @@ export class Reading {
     if (!isLast) {
       if (this.kept) this.keep(lent);
       this.wait(waitMs);
+      this.renewTimeout();
     } else onWhole(this.kept ? this.wholeWith(lent) : NOTHING);
   }
 
@@ -184,6 +190,18 @@ export class Reading {
     this.pause();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.resume(), ms);
+  }
+
+  /**
+   * uWebSockets.js gives a body another 10 s after each 160 KB of it alone, or when its connection is read on. A client on
+   * a slow line may send less, as long as it sends.
+   */
+  private renewTimeout(): void {
+    const nowMs = this.expected.share?.nowMs ?? 0;
+    if (this.isPaused || nowMs - this.renewedMs < RENEWAL_MS) return;
+    this.renewedMs = nowMs;
+    this.pause();
+    this.resume();
   }
 
   private pause(): void {
@@ -258,9 +276,13 @@ export class BodyBudget {
 
   constructor(
     public limits: BudgetLimits,
-    clock: Pick<Clock, "monotonic">,
+    private readonly clock: Pick<Clock, "monotonic">,
   ) {
     this.pace = new BodyPace(clock);
+  }
+
+  get nowMs(): number {
+    return this.clock.monotonic();
   }
 
   /** Begins a body. End it with `release`. */
@@ -329,6 +351,10 @@ export class Share {
     private readonly budget: BodyBudget,
     private readonly sender: Sender,
   ) {}
+
+  get nowMs(): number {
+    return this.budget.nowMs;
+  }
 
   /** Counts bytes that were read. Returns for how many ms to read no more of this body; 0 for none. */
   read(bytes: number, isKept = true): number {

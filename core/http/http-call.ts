@@ -30,10 +30,12 @@ const EMPTY = RequestBody.of({});
 
 interface Client {
   address(): string;
+  /** Refuses a call whose body has not arrived, and cuts its connection. */
+  cutBody(refusal: Refusal): void;
 }
 
 const UNKNOWN = "unknown";
-const NO_CLIENT: Client = { address: () => UNKNOWN };
+const NO_CLIENT: Client = { address: () => UNKNOWN, cutBody: () => {} };
 
 /** The part of a running exchange that only core uses. */
 type CoreFlow = Flow & Pick<Exchange, "bug" | "clientWaits" | "cutIfSilent" | "overdue">;
@@ -118,6 +120,11 @@ export class HttpCall implements Call {
 
   get state(): CallState {
     return this.current;
+  }
+
+  /** Ends the call if its body still arrives: with this refusal, unless it was refused before. */
+  cutBody(refusal: Refusal): void {
+    if (this.current === "reading") this.client.cutBody(refusal);
   }
 
   /** Drops the bodies, some MB. Keeps the exchange: a plugin that writes too late is reported to it. */

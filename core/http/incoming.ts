@@ -87,6 +87,11 @@ export class Incoming {
     return this.runtime.proxies.clientOf(connection, this.call.headers["x-forwarded-for"]);
   }
 
+  cutBody(refusal: Refusal): void {
+    clearTimeout(this.linger);
+    this.reply.refuseAndCut(this.refusal ?? refusal);
+  }
+
   start(): void {
     this.receive(this.runtime.limits.bodyBytesMax, (body) => this.request(body));
   }

@@ -237,7 +237,7 @@ export class Server {
     return incoming;
   }
 
-  /** Cuts calls that have run for longer than the limit, and streams whose upstream is silent. */
+  /** Cuts calls that have taken longer than the limit, and streams whose upstream is silent. */
   private sweep(): void {
     const { clock, limits } = this.runtime;
     const now = clock.monotonic();
@@ -247,10 +247,24 @@ export class Server {
         continue;
       }
       const seconds = Math.round(limits.callMs / 1000);
-      const message = `The call took longer than the limit of ${seconds} seconds: the model's upstream provider has not finished its reply.`;
-      call.flow?.overdue(brokenBy(refuse.timedOut(message)), limits.callMs);
+      if (call.flow) call.flow.overdue(brokenBy(overdue(seconds)), limits.callMs);
+      else call.cutBody(bodyOverdue(seconds));
     }
   }
+}
+
+function overdue(seconds: number): Refusal {
+  return refuse.timedOut(
+    `The call took longer than the limit of ${seconds} seconds: the model's upstream provider has not finished its reply.`,
+  );
+}
+
+function bodyOverdue(seconds: number): Refusal {
+  return refuse.as(
+    408,
+    "timeout_error",
+    `The request did not arrive within the limit of ${seconds} seconds.`,
+  );
 }
 
 /** Returns the endpoint of a request that serves no model: its protocol is that of errors. */

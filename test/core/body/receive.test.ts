@@ -74,6 +74,18 @@ t.test("the body of a call that is not admitted yet", async (t) => {
   });
 });
 
+t.test("a body that arrives slowly has its timeout renewed every 2 s", async (t) => {
+  let nowMs = 0;
+  const { asked, reading, send } = begin(new BodyBudget(LIMITS, { monotonic: () => nowMs }), 100);
+  reading.admit();
+  for (nowMs of [1_000, 2_000, 3_000, 4_000]) send(10);
+  t.strictSame(asked, ["pause", "resume", "pause", "resume"]);
+  nowMs = 6_000;
+  send(60, true);
+  t.equal(asked.at(-1), "whole 100", "its end needs none");
+  t.equal(asked.length, 5);
+});
+
 t.test("a long body of an account that sends too many", async (t) => {
   /** The account has just sent all that it may at once. */
   const busy = () => {
