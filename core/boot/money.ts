@@ -79,23 +79,32 @@ export class Money {
   }
 
   private async start(): Promise<void> {
-    const { log, storeSettings, clocks } = this;
-    const { holdStore, balancesLock, ledger } = this.stores;
+    const { log, stores, committer } = this;
+    const { ledger } = stores;
     await announced(log, "the ledger", ledger.start());
-    // Before the hold store, which is ready only once the posts of dead gateways are committed: if all gateways are
-    // starting, no other process commits them.
-    this.committer.start();
-    await announced(log, "the hold store", holdStore.start(), () => reasonOf(holdStore.health()));
+    let hasHolds = false;
+    const steps: Readonly<Record<Step, () => Promise<void>>> = {
+      holds: async () => {
+        const { holdStore } = stores;
+        const reason = () => reasonOf(holdStore.health());
+        await announced(log, "the hold store", holdStore.start(), reason);
+        hasHolds = true;
+        await announced(log, "the settings of the stores", this.storeSettings.start());
+      },
+      balances: () => announced(log, "the balances of the ledger", stores.balancesLock.start()),
+      commits: async () => committer.start(),
+    };
     try {
-      await announced(log, "the settings of the stores", storeSettings.start());
-      await announced(log, "the balances of the ledger", balancesLock.start());
-      await announced(log, "the clocks of the stores", clocks.start());
+      for (const step of stores.order) await steps[step]();
+      await announced(log, "the clocks of the stores", this.clocks.start());
+      const missed = this.wallets.start();
+      await announced(log, "movements that the hold store has not applied", missed);
     } catch (error) {
-      await this.stop();
+      // A hold store that did not start has stopped itself, and gives the committer no call any more.
+      if (hasHolds) await this.stop();
+      else await committer.stop(0).finally(() => ledger.stop());
       throw error;
     }
-    const missed = this.wallets.start();
-    await announced(log, "movements that the hold store has not applied", missed);
   }
 }
 
@@ -109,11 +118,23 @@ const OUTBOX_ENTRIES_MAX = 200_000;
 const CONNECTIONS = { commits: 2, loads: 2 };
 const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
 
+type Step = "holds" | "balances" | "commits";
+
+/** The hold store locks the data folder whose balances are taken. Only a gateway that has them may commit its journal. */
+const ORDER_IN_MEMORY: readonly Step[] = ["holds", "balances", "commits"];
+/**
+ * The hold store is ready only once the posts of dead gateways are committed: if all gateways are starting, no other process
+ * commits them.
+ */
+const ORDER_IN_REDIS: readonly Step[] = ["balances", "commits", "holds"];
+
 interface Stores extends Pick<PostgresLedger, "database" | "loads"> {
   readonly holdStore: HoldStore;
   readonly rateLimiter: RateLimiter;
   readonly ledger: Ledger;
-  /** Started after the hold store, and stopped after it. */
+  /** The order in which they start. */
+  readonly order: readonly Step[];
+  /** Stopped after the hold store. */
   readonly balancesLock: Pick<BalancesLock, "start" | "stop">;
   readonly clockReaders: readonly ClockReader[];
   /** Settings of Redis and Postgres that money rests on. */
@@ -142,9 +163,10 @@ async function createStores(config: Config, clock: Clock, log: Log): Promise<Sto
     clockReaders.push({ name: "Redis", read: () => timeOfRedis(client, REDIS_PREFIX, clock) });
     faultReaders.push(() => faultsOfRedis(client, REDIS_PREFIX));
     const balancesLock = { start: () => refuseOwnedBalances(database), async stop() {} };
-    return { ...shared, holdStore, rateLimiter, balancesLock };
+    return { ...shared, order: ORDER_IN_REDIS, holdStore, rateLimiter, balancesLock };
   }
-  const own = { ...shared, rateLimiter: new EmbeddedRateLimiter(clock) };
+  const rateLimiter = new EmbeddedRateLimiter(clock);
+  const own = { ...shared, order: ORDER_IN_MEMORY, rateLimiter };
   if (config.stores.ledger === "embedded") {
     return { ...own, holdStore: embedded(data, ledger, log), balancesLock: UNSHARED };
   }
