@@ -33,7 +33,7 @@ export interface Config {
     /** Maximum connections of one process to Postgres. */
     readonly connections: number;
     /** Whole months before this one that cannot be archived; undefined: no month can. */
-    readonly monthsKept?: number | undefined;
+    readonly monthsKept: number | undefined;
     /** Path of the data folder, relative to the working directory. */
     readonly data: string;
   };

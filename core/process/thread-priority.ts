@@ -12,6 +12,6 @@ export function yieldToMainThread(): void {
   try {
     setPriority(NICENESS);
   } catch {
-    // A sandbox forbids it, or the process has a lower priority already: the thread works all the same.
+    // A sandbox forbids it, or the process has a lower priority already: the thread works as well.
   }
 }

@@ -115,7 +115,7 @@ interface AgentSettings {
 }
 
 /** The option of a request that must not go on an idle connection, unless no more are allowed. */
-export interface NewConnection {
+interface NewConnection {
   readonly newConnection?: boolean;
 }
 

@@ -26,6 +26,7 @@ t.test("a valid config", async (t) => {
       admin: { token: undefined, listen: undefined },
       stores: {
         ...{ hot: "embedded", ledger: "embedded", data: "./data", connections: 10 },
+        monthsKept: undefined,
       },
       limits: {
         bodyBytesMax: 20 * 1024 * 1024,
@@ -86,6 +87,7 @@ t.test("a valid config", async (t) => {
       ledger: "postgres://b/ledger",
       connections: 10,
       data: "./data",
+      monthsKept: undefined,
     });
     const cluster = swap(GATEWAY, stores, "hot: [rediss://a:1, rediss://b:2], ledger: embedded");
     t.strictSame((await accepted(t, { "gateway.yaml": cluster })).stores.hot, [

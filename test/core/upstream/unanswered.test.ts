@@ -8,7 +8,7 @@ import { until } from "../../support/until.ts";
 
 const BODY = JSON.stringify({ model: "m", messages: [{ role: "user" }] });
 
-/** What a provider does with a request: `use` counts those of its connection, from 1. */
+/** The reply of a provider to a request: `use` counts those of its connection, from 1. */
 type Behave = (response: ServerResponse, use: number) => void;
 
 const serve = (response: ServerResponse) =>

@@ -6,7 +6,7 @@ import { imageEditForm } from "../../../plugins/translate/image-edit.ts";
 
 const png = makePng(1, 1, 0);
 
-/** What becomes of an edit with so many files and images in its fields. */
+/** Sends an edit with so many files and images in its fields. */
 function edit(files: number, named: number) {
   const form = Array.from({ length: files }, () => ({
     ...{ name: "image[]", data: png, filename: "a.png" },

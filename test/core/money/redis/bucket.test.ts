@@ -81,7 +81,7 @@ t.test("a call that is refused while a bucket is closed leaves nothing behind", 
   t.equal(machine.timersRunning, 0);
   const late = load("A");
   await machine.advance(1);
-  t.equal(loads, 3, "the next load of the wallet waits anew");
+  t.equal(loads, 3, "the next load of the wallet waits for itself");
   client.call = async () => ["1", "0"];
   bucket.set("ready", true);
   t.equal(await late, true);
