@@ -6,7 +6,7 @@ import { imageEditForm } from "../../../plugins/translate/image-edit.ts";
 
 const png = makePng(1, 1, 0);
 
-/** Sends an edit with so many files and images in its fields. */
+/** Returns how many images an edit with so many files, and images in its fields, sends on; or its refusal. */
 function edit(files: number, named: number) {
   const form = Array.from({ length: files }, () => ({
     ...{ name: "image[]", data: png, filename: "a.png" },
