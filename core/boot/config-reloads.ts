@@ -116,9 +116,21 @@ function entriesOf(model: Model): PriceEntry[] {
     ...Object.entries(media.optionFactors).flatMap(([option, values]) =>
       Object.entries(values).flatMap(([value, factor]) => scaled(`${option} ${value}`, factor)),
     ),
+    ...references(id, price, media),
     ...featureEntries(id, features),
     ...routes.flatMap((route) => featureEntries(id, route.features, ` at ${route.upstream}`)),
   ];
+}
+
+function references(
+  model: string,
+  { vnd }: Price,
+  { referenceImages }: Model["media"],
+): PriceEntry[] {
+  if (!referenceImages) return [];
+  const { included, factor_each: factor } = referenceImages;
+  const kind = `reference image beyond ${included}`;
+  return [{ model, kind, unit: "đ", from: null, millionths: times(vnd * ONE, factor) }];
 }
 
 function priceEntries(model: string, { unit, vnd, factors }: Price, from: string | null) {

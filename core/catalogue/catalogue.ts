@@ -65,6 +65,8 @@ interface MediaTerms {
   readonly charactersMax: number;
   /** Factors on the price by option and value: `{ quality: { medium: 1, high: 4 } }`. */
   readonly optionFactors: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Reference images that the price covers, and the factor that each further one adds; undefined if it covers all. */
+  readonly referenceImages: { readonly included: number; readonly factor_each: number } | undefined;
 }
 
 /** The largest image of most providers, and the longest text that they speak. */
@@ -73,6 +75,7 @@ export const MEDIA_DEFAULTS: MediaTerms = Object.freeze({
   sizeFactors: [],
   charactersMax: 4096,
   optionFactors: {},
+  referenceImages: undefined,
 });
 
 /** A catalogue entry. Frozen, and of one shape, because every call reads it. */

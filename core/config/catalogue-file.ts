@@ -47,6 +47,11 @@ const sizeFactors = v.pipe(
   ),
 );
 
+const referenceImages = mapping({
+  included: described(whole(0, 100), "Reference images that the price itself covers."),
+  factor_each: described(priceFactor, "Factor on the price that each further one adds."),
+});
+
 const priceFactors = mapping({
   input: factorOf("Input tokens that are neither read from a cache nor written to one."),
   cached_input: factorOf("Input tokens that the provider read from its cache."),
@@ -128,6 +133,10 @@ export const entry = {
     "Factors on the price of an image by option and value; the first value is sent if a call names none.",
     {},
   ),
+  reference_images: setting(
+    referenceImages,
+    "What the reference images of a call add to the price of an image; by default nothing.",
+  ),
 };
 
 const bounds = v.pipe(
@@ -171,6 +180,7 @@ export function toModel(entry: CatalogueEntry, catalogueVersion: string): Model 
       sizeFactors: entry.size_factors ?? MEDIA_DEFAULTS.sizeFactors,
       charactersMax: entry.input_characters_max,
       optionFactors: entry.option_factors,
+      referenceImages: entry.reference_images,
     }),
     catalogueVersion,
   });

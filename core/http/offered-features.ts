@@ -6,7 +6,7 @@ import {
   type FeatureTerms,
   type Surcharge,
 } from "../catalogue/features.ts";
-import { productOf } from "../catalogue/price-factors.ts";
+import { ONE, productOf, times } from "../catalogue/price-factors.ts";
 import type { Call } from "../plugin/call.ts";
 import { beyond } from "../plugin/model-names.ts";
 import type { Plugin, Verdict } from "../plugin/plugin.ts";
@@ -317,6 +317,24 @@ function sizeFactor({ body }: Call, { media }: Model): number | Refusal {
   return refuse.badRequest(`size: at most ${most} pixels; ask for a smaller image`, "size");
 }
 
+const REFERENCE = /^(?:image|image_url|reference_image|ref_image)(?:\[\])?$/;
+
+/** Returns what the reference images of an edit add to the factor. A provider reads them again for each image it makes. */
+function referenceFactor(
+  { endpoint, body, form }: Call,
+  { referenceImages }: Model["media"],
+): number {
+  if (!endpoint.multipart || !referenceImages) return 0;
+  let images = form?.filter(({ name }) => REFERENCE.test(name)).length ?? 0;
+  for (const name in body.outline) {
+    if (!REFERENCE.test(name)) continue;
+    const given = body.read(name);
+    images += Array.isArray(given) ? given.length : given == null ? 0 : 1;
+  }
+  const more = Math.max(0, images - referenceImages.included);
+  return times(more * ONE, referenceImages.factor_each) / ONE;
+}
+
 function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[] | Verdict {
   const { body } = call;
   let factor = sizeFactor;
@@ -333,6 +351,7 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
     if (isOpen && value !== "auto") body.set(name, value);
     factor = productOf(factor, factors[value] ?? 1);
   }
+  factor += referenceFactor(call, media);
   if (factor !== 1) call.surcharge = { ...surchargeOf(new Set(), []), factor };
   const left = Object.keys(DEARER).filter(
     (name) => !(name in media.optionFactors) && DEARER[name]?.has(body.read(name)),

@@ -3,15 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { parse, stringify } from "yaml";
+import { makePng } from "../../plugins/simulator/png.ts";
 import { assertBalance, assertNotCharged, billedCalls, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { bodies, get, paths, post } from "../support/requests.ts";
+import { bodies, get, paths, post, send } from "../support/requests.ts";
 
 /** The image model of the shipped catalogue, and the same without factors. */
 const PRICED = "req/gpt-image-2";
 const PLAIN = "req/plain-image";
 const SPEECH = "req/gpt-4o-mini-tts";
+const PNG = makePng(8, 8, 0x00ff00);
 const KEPT = [PRICED, SPEECH, "gpt-4.1-nano"];
 
 let gateway: TestGateway;
@@ -21,6 +23,7 @@ t.before(async () => {
   const {
     option_factors: _,
     size_factors: __,
+    reference_images: ___,
     ...plain
   } = kept.find(({ id }: { id: string }) => id === PRICED);
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
@@ -43,6 +46,31 @@ const image = async (fields: object, model = PRICED) => {
     answer.status === 200 ? JSON.parse(answer.json.data[0].revised_prompt).body : undefined;
   return { customer, answer, sent };
 };
+
+/** Edits an image with this many reference images, and a mask, which is none. */
+async function edit(kind: "JSON" | "form", images: number, fields: object) {
+  const customer = await customerWith(gateway);
+  const body = bodies.images({}, { model: PRICED, ...fields });
+  const image = Array.from({ length: images }, () => PNG);
+  if (kind === "JSON") {
+    const [ref_image, ...more] = image.map((png) => png.toString("base64"));
+    return {
+      customer,
+      answer: await post(gateway, paths.edits, customer, { ...body, image: more, ref_image }),
+    };
+  }
+  const form = new FormData();
+  for (const [name, value] of Object.entries(body)) form.set(name, String(value));
+  const file = new Blob([new Uint8Array(PNG)], { type: "image/png" });
+  for (const _ of image) form.append("image[]", file, "a.png");
+  form.append("mask", file, "mask.png");
+  const answer = await send(gateway, paths.edits, {
+    method: "POST",
+    headers: { authorization: `Bearer ${customer.key}` },
+    body: form,
+  });
+  return { customer, answer };
+}
 
 t.test("an image", async (t) => {
   for (const [fields, quality, price] of [
@@ -72,6 +100,37 @@ t.test("an image", async (t) => {
       await assertBalance(gateway, customer, String(100_000 - price));
     });
   }
+
+  for (const [images, fields, price] of [
+    [1, {}, 1_000],
+    [2, {}, 1_240],
+    [16, {}, 4_600],
+    [3, { n: 2 }, 2_960],
+    [3, { quality: "high", size: "1536x1536" }, 6_480],
+  ] as const) {
+    for (const kind of ["JSON", "form"] as const) {
+      const what = `${images} reference images in ${kind}, ${JSON.stringify(fields)}`;
+      t.test(`costs ${price} đ with ${what}`, async (t) => {
+        const { customer, answer } = await edit(kind, images, fields);
+        t.equal(answer.status, 200, answer.text);
+        await assertBalance(gateway, customer, String(100_000 - price));
+      });
+    }
+  }
+
+  t.test("has at most 16 reference images, and is not charged for any with more", async (t) => {
+    for (const kind of ["JSON", "form"] as const) {
+      const { customer, answer } = await edit(kind, 17, {});
+      t.match(answer.json.error.message, /: at most 16 images/);
+      await assertNotCharged(gateway, customer);
+    }
+  });
+
+  t.test("costs no more with reference images if the catalogue does not price them", async (t) => {
+    const { customer, answer } = await edit("form", 3, { model: PLAIN });
+    t.equal(answer.status, 200, answer.text);
+    await assertBalance(gateway, customer, "99000");
+  });
 
   t.test("is refused if its price does not cover it", async (t) => {
     for (const [fields, param] of [

@@ -85,7 +85,6 @@ t.test("a valid config", async (t) => {
     t.strictSame((await accepted(t, { "gateway.yaml": one })).stores, {
       hot: "redis://a:6379",
       ledger: "postgres://b/ledger",
-      monthsKept: undefined,
       connections: 10,
       data: "./data",
       monthsKept: undefined,

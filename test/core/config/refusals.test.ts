@@ -400,7 +400,7 @@ const models: readonly Row[] = [
   [
     `    labels:`,
     `    lables: []\n    labels:`,
-    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, price, next_price, channel, context_window, input_tokens_max, max_output_tokens, labels, standard, routes, features, image_pixels_max, size_factors, input_characters_max, option_factors`,
+    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, price, next_price, channel, context_window, input_tokens_max, max_output_tokens, labels, standard, routes, features, image_pixels_max, size_factors, input_characters_max, option_factors, reference_images`,
   ],
   [
     `    labels:`,
