@@ -24,6 +24,9 @@ export type Headers = Record<string, string | string[] | undefined>;
 /** Asks for uncompressed replies: they are read at once, so compressing them would only take time. */
 const PLAIN = ["accept-encoding", "identity"];
 
+/** How long the rest of a reply may take after its last event. Some servers hold a stream open then, and send comments. */
+const REST_MS = 2_000;
+
 /**
  * One request to one upstream: undici's five callbacks. After `leave` or `abort`, later callbacks are ignored, so that
  * the next route can be tried.
@@ -42,6 +45,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   /** True from enough bytes until its next turn. */
   private rests = false;
   private readonly readOn: () => void;
+  /** Closes the connection of a reply that was left and does not end. */
+  private leaving: NodeJS.Timeout | undefined = undefined;
 
   constructor(
     readonly upstream: HttpUpstream,
@@ -103,9 +108,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.controller?.abort(new Error("the gateway has left this reply"));
   }
 
-  /** Ignores the rest of the reply but reads it to its end, so that its connection can be used again. */
+  /** Ignores the rest of the reply but reads it, so that its connection can be used again if it ends soon. */
   leave(): void {
     this.isLeft = true;
+    this.leaving = setTimeout(() => this.abort(), REST_MS).unref();
     this.decompressor?.stop();
     const isWaiting = this.paused || this.busy;
     this.busy = false;
@@ -174,6 +180,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    clearTimeout(this.leaving);
     if (this.isLeft) return;
     if (this.decompressor) this.decompressor.end();
     else atEndOfTurn("reply", () => this.complete());
@@ -192,6 +199,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    clearTimeout(this.leaving);
     if (this.isLeft) return;
     if (this.decompressor) this.decompressor.cut(error);
     else this.report(error);

@@ -73,6 +73,19 @@ t.test("a stream that is aborted leaves no connection behind", async (t) => {
   t.equal(opened, 5);
 });
 
+t.test("a stream that is held open after its end leaves its connection to the next", async (t) => {
+  const server = createServer((_request, response: ServerResponse) => {
+    response.writeHead(200, { "content-type": "text/event-stream" }).write("data: [DONE]\n\n");
+    const comments = setInterval(() => response.write(": still here\n\n"), 100);
+    response.on("close", () => clearInterval(comments));
+  });
+  const origin = `http://127.0.0.1:${await listening(t, server)}`;
+  const upstream = await upstreamAt(t, origin, "\n    connections: 1");
+  for (let at = 0; at < 3; at++) {
+    t.equal(await send(upstream, origin, (attempt) => attempt.leave()), "200");
+  }
+});
+
 t.test("a call does not ask for the age of each busy connection", async (t) => {
   const streams = 50;
   let calls = 0;
