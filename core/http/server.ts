@@ -115,7 +115,8 @@ export class Server {
    * Takes no more connections. Resolves when calls in flight have ended and clients had time to leave: a proxy does
    * not send a call twice that it sent while the connection closed. So no connection is cut that was used within
    * `handoverMs`, and each reply says that its connection closes. Calls that come in the first half of `drainMs` are
-   * served, if there is a handover; later ones are refused. After `drainMs`, cuts calls in flight.
+   * served, if there is a handover; later ones are refused. After `drainMs`, cuts calls in flight, and replies that are
+   * not read yet.
    */
   async drain({ drainMs, handoverMs }: Pick<Limits, "drainMs" | "handoverMs">): Promise<void> {
     const beganMs = performance.now();
@@ -132,9 +133,15 @@ export class Server {
     }
     // The calls are charged for what they delivered before they end.
     await this.idle(CUT_MS);
+    await this.repliesRead(beganMs + drainMs);
     const quietMs = Math.max(QUIET_MS, handoverMs);
     await this.quiet(quietMs, performance.now() + quietMs + QUIET_MORE_MS);
     this.ended.report();
+  }
+
+  /** Resolves once clients have read the replies of calls that have ended, which are charged, or at `untilMs`. */
+  private async repliesRead(untilMs: number): Promise<void> {
+    while (this.runtime.unread.bytes > 0 && performance.now() < untilMs) await delay(QUIET_POLL_MS);
   }
 
   /** Resolves once no connection is open, once none has been used for `quietMs`, or at `untilMs`. */

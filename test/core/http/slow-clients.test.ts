@@ -14,6 +14,9 @@ const PATH = "/v1/chat/completions";
 const MB = 1_048_576;
 const EVENT = `data: {"choices":[{"delta":{"content":"${"a".repeat(900)}"}}]}\n\n`;
 const EVENTS = EVENT.repeat(64);
+const PART_MS = 30;
+/** Generous: the machine may be busy. */
+const DRAIN_MS = 240_000;
 /** A stream that waits counts at least as much. */
 const WAITING_BYTES = 128 * 1024;
 const TEXT = "x".repeat(12 * MB);
@@ -38,6 +41,15 @@ class SlowClient {
     this.socket.on("data", (part) => {
       this.bytes += part.length;
       this.first ||= part.toString("latin1");
+    });
+  }
+
+  /** Reads some 2 MB a second. */
+  readSlowly(): void {
+    this.read();
+    this.socket.on("data", () => {
+      this.socket.pause();
+      setTimeout(() => this.socket.resume(), PART_MS);
     });
   }
 
@@ -196,6 +208,18 @@ for (const engine of ENGINES) {
       await until("it has its reply", () => client.bytes > 0);
       t.match(client.first, /^HTTP\/1.1 503 [\s\S]*keeps as many replies as it can/);
       await nothingIsLeft();
+    });
+
+    t.test("get all of a whole reply from a gateway that stops", async (t) => {
+      server.unread.bytesMax = 100 * MB;
+      const client = asks(t, "whole");
+      await until("it waits", () => server.unread.bytes >= TEXT.length);
+      await until("its call is over", () => server.server.callsInFlight.size === 0);
+      client.readSlowly();
+      await server.server.drain({ drainMs: DRAIN_MS, handoverMs: 0 });
+      server.server.close();
+      await client.closed;
+      t.ok(client.bytes > WHOLE.length, `${client.bytes} bytes`);
     });
   });
 }
