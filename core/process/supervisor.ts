@@ -54,9 +54,13 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       const member = { child, unanswered: 0, reports: new Map(), awaited: new Map() };
       running.set(worker, member);
       child.on("message", (message: FromWorker) => hear(message, worker, member));
-      child.once("error", (error) =>
-        log.error({ err: error, worker }, "cannot start or signal a worker"),
-      );
+      child.on("error", (error) => {
+        log.error({ err: error, worker }, "cannot start or signal a worker");
+        // A process that never was does not exit either.
+        if (child.pid !== undefined || running.get(worker) !== member) return;
+        running.delete(worker);
+        ended(worker, null, null, 0);
+      });
       child.once("exit", (code, signal) => {
         running.delete(worker);
         ended(worker, code, signal, performance.now() - bornMs);

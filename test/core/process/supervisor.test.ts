@@ -63,6 +63,22 @@ t.test("a worker whose event loop does not turn is killed and started again", as
   await once(supervisor.process, "exit");
 });
 
+t.test("a worker that cannot be started is tried again, until it can", async (t) => {
+  const supervisor = new Supervisor("missing");
+  const [first, second] = await supervisor.both("start");
+  supervisor.process.kill("SIGUSR2");
+  await supervisor.next("missing");
+  process.kill(first!, "SIGKILL");
+  await supervisor.next("cannot");
+  supervisor.process.kill("SIGUSR2");
+  await supervisor.next("back");
+  const third = await supervisor.next("start");
+  supervisor.process.kill("SIGTERM");
+  t.strictSame(await supervisor.both("term"), [second, third].sort());
+  const [code] = await once(supervisor.process, "exit");
+  t.equal(code, 0);
+});
+
 t.test("the last report of a silent worker reaches one that asks for the first time", async (t) => {
   const supervisor = new Supervisor("silent");
   const pids = [...(await supervisor.both("start")), await supervisor.next("start")];
