@@ -51,11 +51,19 @@ export function provideAges(services: Services, ages: ClaimedRun<Standing>): voi
   gauge("tollgate_oldest_hold_seconds", "Age of the oldest hold; 0 if there is none.", (last) =>
     age(last.oldestHoldMs),
   );
-  gauge(
-    "tollgate_oldest_uncommitted_seconds",
-    "Age of the oldest posted call that is not in the ledger; 0 if there is none.",
-    (last) => age(last.oldestPostMs),
-  );
+  const startMs = services.clock.now();
+  services.gauges.provide({
+    name: "tollgate_oldest_uncommitted_seconds",
+    help: "Age of the oldest posted call that is not in the ledger; 0 if there is none.",
+    value() {
+      const { commits, uncommittedCalls } = services.status;
+      // While the ledger is down it takes no reading either: calls wait since the last one at most.
+      const waits = commits.failing && uncommittedCalls() > 0;
+      const unread = waits ? age(ages.last?.atMs ?? startMs) : 0;
+      const read = ages.last && age(ages.last.result.oldestPostMs);
+      return waits ? Math.max(read ?? 0, unread) : read;
+    },
+  });
   gauge("tollgate_quarantined_calls", "Calls in quarantine.", (last) => last.quarantined);
   gauge(
     "tollgate_oldest_quarantined_seconds",
