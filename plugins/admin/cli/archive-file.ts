@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { open, rename } from "node:fs/promises";
-import { createInterface } from "node:readline";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
@@ -52,16 +51,27 @@ export async function* readLines(
       done(null, bytes);
     },
   });
-  const unpacked = createGunzip();
+  const unpacked = createGunzip().setEncoding("utf8");
   const reading = pipeline(createReadStream(path), counted, unpacked);
   // Its error also ends the lines; it is thrown below.
   reading.catch(() => {});
   try {
-    yield* createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY });
+    yield* linesOf(unpacked);
     await reading;
   } catch (error) {
     throw new Failure(EXIT.refused, `cannot read ${path}: ${messageOf(error)}`);
   }
+}
+
+/** Ends lines at `\n` alone. `readline` of Node 24 also does at U+2028, which a customer's text may have (nodejs/node#57591). */
+async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of texts) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
 }
 
 /** Reads a whole file back, and adds it up. */
