@@ -16,6 +16,20 @@ export function readBackups(database: Services["database"], limit = SHOWN_MAX): 
   );
 }
 
+/**
+ * Returns when the ledger was last backed up. If no backup was ever recorded, returns when the ledger was made, so that an alert
+ * fires; undefined if the ledger is embedded, for which the handbook's script makes none.
+ */
+export async function lastBackup(
+  database: Services["database"],
+  isEmbedded: boolean,
+): Promise<Date | undefined> {
+  const [newest] = await readBackups(database, 1);
+  if (newest || isEmbedded) return newest?.at;
+  const [made] = await database.query<{ at: Date }>("select min(applied_at) as at from migrations");
+  return made?.at;
+}
+
 /** Forgets backups whose files are gone long since. */
 export async function forgetBackups(database: Services["database"]): Promise<void> {
   await database.query(`delete from backups where at < now() - ${KEPT}`);

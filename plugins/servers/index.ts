@@ -17,7 +17,7 @@ import {
   ThrottledLog,
   v,
 } from "../../core/plugin/index.ts";
-import { forgetBackups, readBackups } from "./backups.ts";
+import { forgetBackups, lastBackup, readBackups } from "./backups.ts";
 import { type KnownServer, leaveServers, meetServers, readServers } from "./known-servers.ts";
 import { secretsJson } from "./secrets.ts";
 import { systemJson } from "./system.ts";
@@ -103,7 +103,7 @@ export default function servers(services: Services): Plugin {
     });
     const others = known.filter(({ isLate }) => isLate);
     late = others.length;
-    backedUp = (await readBackups(database, 1))[0]?.at;
+    backedUp = await lastBackup(database, config.stores.ledger === "embedded");
     await forgetBackups(database);
     for (const other of others) {
       const { host, address: at, differs } = other;
@@ -135,7 +135,7 @@ export default function servers(services: Services): Plugin {
       });
       services.gauges.provide({
         name: "tollgate_backup_age_seconds",
-        help: "Age of the newest recorded backup of the ledger; missing if none was recorded.",
+        help: "Age of the newest recorded backup of the ledger; if none was recorded, of the ledger, unless it is embedded.",
         value: () => backedUp && Math.max(0, (clock.now() - backedUp.getTime()) / 1_000),
       });
       task.start();

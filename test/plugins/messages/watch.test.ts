@@ -30,6 +30,9 @@ t.test("what needs a person", async (t) => {
   });
   const { services } = world.gateway;
   const { database } = services;
+  // The ledger of a test has no backup: the next day this would be a trouble too.
+  const age = services.gauges.all.find(({ name }) => name === "tollgate_backup_age_seconds");
+  Object.assign(age ?? {}, { value: () => 0 });
   const kinds = () => got.map(({ kind }) => kind);
   const isSeen = async () => (await database.query("select from message_troubles")).length > 0;
   const looks = async () => {
