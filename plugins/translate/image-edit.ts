@@ -38,7 +38,6 @@ export function imageEditForm(call: Call): (FormPart | ImageAddress)[] | Refusal
   for (const part of call.form ?? []) {
     const name = part.name.replace(/\[\]$/, "");
     if (!isImageField(name)) others.push(part);
-    else if (images.length >= IMAGES_MAX) return tooMany(name);
     else {
       if (images.length >= IMAGES_MAX) return tooMany(name);
       const type = imageType(part.data);
@@ -67,10 +66,6 @@ export function imageEditForm(call: Call): (FormPart | ImageAddress)[] | Refusal
   const name = images.length > 1 ? "image[]" : "image";
   const named = images.map((image) => ({ ...image, name }));
   return [...named, ...others, ...formFields(call.body, isImageField)];
-}
-
-function tooMany(name: string): Refusal {
-  return refuse.badRequest(`${name}: at most ${IMAGES_MAX} images`, name);
 }
 
 export function isAddress(part: FormPart | ImageAddress): part is ImageAddress {
