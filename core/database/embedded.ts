@@ -66,16 +66,15 @@ function makePrivate(folder: string): void {
   chmodSync(folder, 0o700);
 }
 
-/** Recovery after a crash takes seconds, and a minute on a busy machine. */
-const READY_TIMEOUT_MS = 180_000;
 const STOP_TIMEOUT_MS = 20_000;
 /** It is on this machine: one that takes long to reply is slow, not lost. */
 const CONNECT_TIMEOUT_S = 30;
 const RESTART_MS_MIN = 50;
 const RESTART_MS_MAX = 5_000;
 const READY = "database system is ready to accept connections";
-/** Connections of a server that was killed end a moment after it. */
+/** Connections of a server that was killed end a moment after it, or once a slow disk has replied to them. */
 const CONNECTIONS_REMAIN = "pre-existing shared memory block";
+const REMAIN_MS_MAX = 180_000;
 
 /**
  * Durable, whatever a file in the folder says; small: one gateway with a few connections; and quiet, since the gateway
@@ -199,11 +198,11 @@ export class EmbeddedDatabase implements DatabaseServer {
   }
 
   private async launch(build: PostgresBuild, user: SystemUser | undefined): Promise<void> {
-    const deadline = performance.now() + READY_TIMEOUT_MS;
+    const deadline = performance.now() + REMAIN_MS_MAX;
     for (;;) {
       const child = await this.spawn(build, user);
       const output = endOfOutput(child);
-      const fault = await ready(child, output, deadline);
+      const fault = await ready(child, output);
       if (fault === undefined) {
         this.failures = 0;
         if (child.pid !== undefined) child.once("exit", lowerPriority(child.pid));
@@ -248,30 +247,22 @@ export class EmbeddedDatabase implements DatabaseServer {
   }
 }
 
-/** Resolves when the server takes connections, or with the reason why it does not. Then it has ended. */
-async function ready(
+/**
+ * Resolves when the server takes connections, or with the reason why it does not. Then it has ended. Waits as long as it runs:
+ * recovery after a crash takes as long as the disk needs, and one that is cut off begins again at the next start.
+ */
+function ready(
   child: ChildProcess,
   output: { readonly text: string },
-  deadline: number,
 ): Promise<string | undefined> {
-  const fault = await new Promise<string | undefined>((resolve) => {
-    const timer = setTimeout(
-      () => resolve("it was not ready in time"),
-      deadline - performance.now(),
-    );
-    const settle = (result: string | undefined) => {
-      clearTimeout(timer);
-      resolve(result);
-    };
+  return new Promise((resolve) => {
     child.stderr?.on("data", () => {
-      if (output.text.includes(READY)) settle(undefined);
+      if (output.text.includes(READY)) resolve(undefined);
     });
     // Not at its exit: the end of its output may come later.
-    child.once("close", (code, signal) => settle(exitFault(code, signal, output.text)));
-    child.once("error", (error) => settle(spawnFault(error)));
+    child.once("close", (code, signal) => resolve(exitFault(code, signal, output.text)));
+    child.once("error", (error) => resolve(spawnFault(error)));
   });
-  if (fault !== undefined) child.kill("SIGKILL");
-  return fault;
 }
 
 function isRunning(child: ChildProcess): boolean {

@@ -73,6 +73,19 @@ t.teardown(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
+t.test("a start waits for a disk on which the server is ready hours later", async (t) => {
+  const [, slow] = open(await copied("slow-disk"));
+  const now = performance.now.bind(performance);
+  let hours = 0;
+  performance.now = () => now() + 3_600_000 * hours++;
+  try {
+    await t.resolves(slow.start());
+  } finally {
+    performance.now = now;
+  }
+  await slow.stop();
+});
+
 t.test("other users cannot read the database or open its socket", async (t) => {
   t.equal(statSync(database.socketPath).mode & 0o077, 0);
   t.equal(statSync(folder).mode & 0o077, 0);
