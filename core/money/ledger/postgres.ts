@@ -73,8 +73,9 @@ export function createPostgresLedger({ server, clock, log }: PostgresLedgerOptio
   async function prepare(): Promise<void> {
     const applied = await migrate(sql);
     if (applied.length > 0) log.info({ applied }, "migrated the ledger");
-    // A long read of movements, such as a backup, holds up new months. They are made again later.
-    await makePartitions().catch((error: unknown) => {
+    // Like a migration, it may take long on a slow disk: nothing is served yet, and the start logs that it waits. A long read
+    // of movements, such as a backup, holds up new months. They are made again later.
+    await makePartitions({ isLong: true }).catch((error: unknown) => {
       if (sqlState(error) !== LOCK_TIMEOUT) throw error;
       log.warn({ err: error }, "cannot make partitions ahead yet; trying again in an hour");
     });
@@ -109,8 +110,8 @@ export function createPostgresLedger({ server, clock, log }: PostgresLedgerOptio
     yield* purseSums(sql, isQuick);
   }
 
-  function makePartitions(): Promise<void> {
-    return makeUsagePartitions(sql, new Date(clock.now()), MONTHS_AHEAD);
+  function makePartitions(how = { isLong: false }): Promise<void> {
+    return makeUsagePartitions(sql, new Date(clock.now()), MONTHS_AHEAD, how);
   }
 
   function makePartitionsSoon(): void {

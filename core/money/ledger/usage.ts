@@ -125,11 +125,21 @@ export async function hasCall(
   return found?.known ?? false;
 }
 
-/** Makes the partitions of the month of `now` and of `monthsAhead` months after it. */
-export async function makeUsagePartitions(sql: Sql, now: Date, monthsAhead: number): Promise<void> {
+/**
+ * Makes the partitions of the month of `now` and of `monthsAhead` months after it. With `isLong`, however long the disk takes;
+ * a lock is waited for as briefly as ever.
+ */
+export async function makeUsagePartitions(
+  sql: Sql,
+  now: Date,
+  monthsAhead: number,
+  { isLong = false } = {},
+): Promise<void> {
   for (let month = 0; month <= monthsAhead; month += 1) {
     const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + month));
-    await makeUsagePartition(sql, first.toISOString());
+    const at = first.toISOString();
+    if (isLong) await sql.script(`select make_usage_partition('${at}')`, { isLong });
+    else await makeUsagePartition(sql, at);
   }
 }
 

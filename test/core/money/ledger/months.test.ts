@@ -1,10 +1,15 @@
 import t from "tap";
-import { type Sql, sqlState } from "../../../../core/database/client.ts";
+import { connect, type Sql, sqlState } from "../../../../core/database/client.ts";
 import { migrate } from "../../../../core/database/migrate.ts";
-import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import { remoteServer } from "../../../../core/database/server.ts";
+import {
+  createPostgresLedger,
+  type PostgresLedger,
+} from "../../../../core/money/ledger/postgres.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
 import { EntryRefused } from "../../../../core/money/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
+import { recordedLog } from "../../../support/log.ts";
 import { OWN_LOCKS } from "../../../support/postgres.ts";
 import { archive } from "./archive-steps.ts";
 import { agreedBalance, balance, charge, fundedAccount, proveFromStart } from "./fixtures.ts";
@@ -166,6 +171,29 @@ t.test("a ledger with a partition for each month", async (t) => {
     );
     await proveFromStart(ledger);
     t.strictSame(await drift(sql), []);
+  });
+
+  t.test("starts on a disk that takes longer for a month than a statement may", async (t) => {
+    await migrate(sql);
+    const statementTimeoutMs = 4_000;
+    await sql.script(`create table slow_disk ();
+      create function slow_down() returns event_trigger language plpgsql as $$
+      begin
+        if to_regclass('slow_disk') is not null and current_query() like '%make_usage_partition%' then
+          drop table slow_disk;
+          perform pg_sleep(${statementTimeoutMs / 1_000} + 0.5);
+        end if;
+      end $$;
+      create event trigger slow_down on ddl_command_start when tag in ('CREATE TABLE')
+        execute function slow_down()`);
+    const { log } = recordedLog();
+    const server = { url: books.url };
+    const slow = connect({ server, connectionsMax: 2, statementTimeoutMs, log });
+    const clock = { now: Date.now, monotonic: () => 0 };
+    const starting = createPostgresLedger({ server: remoteServer(slow), clock, log });
+    t.teardown(() => starting.stop());
+    await t.resolves(starting.start());
+    t.equal((await partitionsOf(sql, "usage_records")).length, 3);
   });
 
   t.test("starts while a backup reads the movements, and makes months later", async (t) => {

@@ -9,6 +9,7 @@ import { startPostgres } from "../../../support/postgres.ts";
 
 /** A ledger on a Postgres server of its own, without tables until it starts. */
 export interface TestLedger {
+  readonly url: string;
   readonly ledger: PostgresLedger;
   readonly sql: Sql;
   stop(): Promise<void>;
@@ -25,6 +26,7 @@ export async function startTestLedger(
   const clock = { now, monotonic: () => 0 };
   const ledger = createPostgresLedger({ server: remoteServer(sql), clock, log });
   return {
+    ...server,
     ledger,
     sql,
     async stop() {
