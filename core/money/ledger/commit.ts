@@ -5,7 +5,7 @@ import type { DebitEntry, OutboxEntry, Posting, ReadableEntry } from "../outbox-
 import { nameOf } from "../unreadable.ts";
 import { fenced, membershipsOf } from "./epochs.ts";
 import type { PostgresHistory } from "./history.ts";
-import { makeUsagePartition } from "./usage.ts";
+import { makeUsagePartition, repeatedCalls } from "./usage.ts";
 
 /** Times outside these years are faults: a commit would only make useless partitions for them. */
 const AT_MIN = Date.UTC(2020, 0);
@@ -61,21 +61,22 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
     const fresh = onceEach(entries);
     if (fresh.length === 0) return;
     const accountIds = [...new Set(fresh.map((entry) => entry.posting.accountId))];
-    const batch = [
-      `{${accountIds.join(",")}}`,
-      `[${fresh.map((entry) => entry.text).join(",")}]`,
-      `{${fresh.map((entry) => entry.posting.callId).join(",")}}`,
-      membershipsOf(fresh),
-    ];
-    const commit = async () => {
-      await makePartitions(fresh.map((entry) => entry.posting));
+    const accounts = `{${accountIds.join(",")}}`;
+    const callIds = `{${fresh.map((entry) => entry.posting.callId).join(",")}}`;
+    const members = membershipsOf(fresh);
+    // All calls leave quarantine, also those with nothing left to commit.
+    const commit = async (left: readonly OutboxEntry[]) => {
+      await makePartitions(left.map((entry) => entry.posting));
+      const batch = [accounts, jsonOf(left), callIds, members];
       await history.commit(COMMIT, batch, `${LEAVE_QUARANTINE}, ${AS_MEMBER}`);
     };
-    await commit().catch((error: unknown) => {
+    await commit(fresh).catch(async (error: unknown) => {
       if (sqlState(error) !== CHECK_VIOLATION) throw error;
-      // A partition may be missing since a backup was restored. If the month was archived, the second attempt says so.
+      // A partition may be missing since a backup was restored. Or calls of an archived month come again: without them the second
+      // attempt says if there are new ones.
       days.clear();
-      return commit();
+      const repeated = await repeatedCalls(sql, jsonOf(fresh));
+      return commit(fresh.filter(({ posting }) => !repeated.has(posting.callId)));
     });
   }
 
@@ -118,6 +119,10 @@ const NOT_TAKEN =
 
 function fail(error: unknown): never {
   throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : fenced(error);
+}
+
+function jsonOf(entries: readonly OutboxEntry[]): string {
+  return `[${entries.map((entry) => entry.text).join(",")}]`;
 }
 
 /** Returns the first entry of each call. */

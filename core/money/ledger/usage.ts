@@ -1,6 +1,6 @@
 import type { Sql } from "../../database/client.ts";
 import type { Parameter } from "../../database/database.ts";
-import { idTime } from "../../process/id.ts";
+import { idTime, isId } from "../../process/id.ts";
 import type { CallSearch, FoundCalls, UsageQuery } from "../ledger.ts";
 import { filledIn } from "../tariff.ts";
 import { type UsageRecord, usageColumns, usageFieldList } from "../usage-fields.ts";
@@ -111,7 +111,8 @@ export async function callById(
 }
 
 /**
- * Returns true if a call is committed or in quarantine. Compares ids as text: an id in quarantine need not be a UUID.
+ * Returns true if a call is committed or in quarantine. Compares ids as text: an id in quarantine need not be a UUID. Of an
+ * archived month only the charge is left.
  */
 export async function hasCall(
   sql: Sql,
@@ -119,10 +120,37 @@ export async function hasCall(
 ): Promise<boolean> {
   const [found] = await sql.query<{ known: boolean }>(
     `select exists (select from usage_records where at = $2 and call_id::text = $1)
-      or exists (select from quarantine where call_id = $1) as known`,
-    [callId, new Date(at)],
+      or exists (select from quarantine where call_id = $1)
+      or exists (select from ledger_entries where call_id = $3::text::uuid) as known`,
+    [callId, new Date(at), isId(callId) ? callId : null],
   );
   return found?.known ?? false;
+}
+
+/**
+ * Returns the ids of calls with nothing left to commit, of a batch in JSON: the ledger has the charge. A free call has none: it
+ * has the record, or the records of its month are in the files of the operator and take no other. A crash or a second gateway
+ * commits such calls again.
+ */
+export async function repeatedCalls(
+  sql: Pick<Sql, "query">,
+  batch: string,
+): Promise<ReadonlySet<string>> {
+  const rows = await sql.query<{ id: string }>(
+    `select call_id::text as id
+    from json_to_recordset($1::text::json) call (call_id uuid, at timestamptz, charged bigint)
+    where case
+      when charged > 0 then exists (select from ledger_entries entry where entry.call_id = call.call_id)
+      else exists (
+        select from usage_records record where record.at = call.at and record.call_id = call.call_id
+      ) or exists (
+        select from archived_months
+        where month = to_char(call.at at time zone 'UTC', 'YYYY-MM') and state <> 'closed'
+      )
+    end`,
+    [batch],
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 /**

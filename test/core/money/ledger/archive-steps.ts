@@ -9,7 +9,7 @@ export async function archive(sql: Sql, month: string): Promise<string[]> {
 }
 
 /** Adds up a closed period, and detaches it without files. Returns what the ledger did. */
-async function detach(sql: Sql, month: string): Promise<string> {
+export async function detach(sql: Sql, month: string): Promise<string> {
   const archive = archiveOf(sql);
   while ((await archive.addUp(month)) > 0);
   const tables = (await archive.tables(month)).map((table) => ({

@@ -2,6 +2,7 @@ import t from "tap";
 import { connect, type Sql, sqlState } from "../../../../core/database/client.ts";
 import { migrate } from "../../../../core/database/migrate.ts";
 import { remoteServer } from "../../../../core/database/server.ts";
+import { archiveOf } from "../../../../core/money/ledger/archive.ts";
 import {
   createPostgresLedger,
   type PostgresLedger,
@@ -11,7 +12,7 @@ import { EntryRefused } from "../../../../core/money/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { OWN_LOCKS } from "../../../support/postgres.ts";
-import { archive } from "./archive-steps.ts";
+import { archive, detach } from "./archive-steps.ts";
 import { agreedBalance, balance, charge, fundedAccount, proveFromStart } from "./fixtures.ts";
 import { startTestLedger, type TestLedger } from "./test-ledger.ts";
 
@@ -150,6 +151,41 @@ t.test("a ledger with a partition for each month", async (t) => {
     t.equal(await ledger.quarantined(), 0, "its charge is in the ledger still");
     t.equal(await agreedBalance(ledger, a), 90n);
   });
+
+  for (const state of ["closed", "detached", "dropped"]) {
+    t.test(`takes the calls of a month that is ${state} again after a crash`, async (t) => {
+      await ledger.start();
+      const a = await fundedAccount(ledger, 100n);
+      const of = (microVnd: number) => charge(a, microVnd, { callId: newId(JANUARY), at: JANUARY });
+      const [charged, free] = [of(10), of(0)];
+      const began = { callId: newId(JANUARY), at: JANUARY + 1 };
+      const between = [charge(a, 3, began), charge(a, 0, { ...began, callId: newId(JANUARY) })];
+      await ledger.commit([charged, free, ...between]);
+      const known = archiveOf(sql);
+      await known.close("2026-01");
+      if (state !== "closed") await detach(sql, "2026-01");
+      if (state === "dropped") await known.drop("2026-01");
+
+      const log = recordedLog().log;
+      const clock = { now: Date.now, monotonic: () => 0 };
+      const next = createPostgresLedger({ server: remoteServer(sql), clock, log });
+      await next.commit([charged, charge(a, 7), free, ...between]);
+      t.equal(await agreedBalance(next, a), 80n);
+      t.equal(await next.hasCall(charged.posting), true, "Redis does not charge it again either");
+
+      // An earlier version put such calls into quarantine.
+      await next.quarantine(free, "for a test");
+      t.equal(await next.commitQuarantined(free.posting.callId), true);
+      t.equal(await next.quarantined(), 0);
+
+      await t.rejects(next.commit([of(10)]), EntryRefused, "a charge that is new is not lost");
+      const late = next.commit([of(0)]);
+      // After `reopen` a closed month takes it.
+      if (state === "closed") await t.rejects(late, EntryRefused);
+      else await t.resolves(late);
+      t.equal(await agreedBalance(next, a), 80n);
+    });
+  }
 
   t.test("keeps charges of a wrong clock apart, each once", async (t) => {
     await ledger.start();
