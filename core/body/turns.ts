@@ -92,7 +92,8 @@ class Seen {
 
   private calls(calls: unknown): boolean {
     if (calls === undefined || calls === null) return true;
-    if (!Array.isArray(calls)) return false;
+    // OpenAI refuses an empty list.
+    if (!Array.isArray(calls) || calls.length === 0) return false;
     for (const call of calls) {
       if (!isObject(call)) return false;
       for (const name in call) this.callNames.add(name);

@@ -47,7 +47,7 @@ export const chat: Wire = {
   },
 
   check(body) {
-    const refusal = checkFields(body, chat.fields);
+    const refusal = checkFields(body, hasInput(body) ? BESIDE_INPUT : chat.fields);
     if (refusal) return refusal;
     if ((countOf(body["n"]) ?? 1) <= CHOICES_MAX) return undefined;
     return refuse.badRequest(`n: at most ${CHOICES_MAX} choices per call`, "n");
@@ -135,6 +135,13 @@ export const chat: Wire = {
     }
   },
 };
+
+/** Cursor sends the input of Responses here, which the translation takes as messages: BerriAI/litellm#34029. */
+function hasInput({ messages, input }: JsonObject): boolean {
+  return messages == null && (Array.isArray(input) ? input.length > 0 : typeof input === "string");
+}
+
+const { messages: _, ...BESIDE_INPUT } = chat.fields;
 
 function mayReport(raw: Uint8Array): boolean {
   return hasObject(raw, USAGE) || (raw.length > TIMINGS_BYTES_MIN && hasObject(raw, TIMINGS));

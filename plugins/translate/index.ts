@@ -16,6 +16,7 @@ import {
   unchangedRequest,
   type Verdict,
 } from "../../core/plugin/index.ts";
+import { readDialect } from "./chat/dialects.ts";
 import { FetchPlaces } from "./fetch-places.ts";
 import { hideIdentity } from "./identity.ts";
 import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
@@ -27,7 +28,13 @@ import { imageAddresses, putImagesIn, wantsBytes } from "./remote-images.ts";
 import type { ReplyTranslation } from "./reply-translation.ts";
 import { MarkingSink } from "./state/organisation.ts";
 import { StateSeal } from "./state/seal.ts";
-import { needsCut, needsFunctions, needsSummary, organisationOf } from "./targets.ts";
+import {
+  hasForeignTools,
+  needsCut,
+  needsFunctions,
+  needsSummary,
+  organisationOf,
+} from "./targets.ts";
 import { needsResponses, speaksResponsesAlone } from "./tools-by-responses.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { type Translation, translationOf } from "./translation.ts";
@@ -101,7 +108,10 @@ export default function translate(services: Services): Plugin {
     if (PROTOCOLS[protocol] === undefined) return PASSED;
     const body = call.body.outline;
     const isTranslated =
-      model.standard !== protocol || isAlone || needsCut(body, protocol, model, services);
+      model.standard !== protocol ||
+      isAlone ||
+      needsCut(body, protocol, model, services) ||
+      (protocol === "chat" && hasForeignTools(call.body, model, services));
     return {
       byResponses: needsResponses(body, model, services),
       to: isTranslated ? other : undefined,
@@ -198,6 +208,8 @@ export default function translate(services: Services): Plugin {
     request(call): Verdict | Promise<Verdict> {
       const { endpoint, model } = call;
       if (!model) return undefined;
+      const refusal = endpoint.protocol === "chat" ? readDialect(call.body) : undefined;
+      if (refusal) return refusal;
       hideIdentity(call, seal.key);
       if (endpoint.protocol === "images") {
         const left = withoutRefused(call, model, services);

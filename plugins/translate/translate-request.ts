@@ -1,4 +1,5 @@
 import type { JsonObject, Profile, Protocol } from "../../core/plugin/index.ts";
+import { customTools } from "./chat/read/tools.ts";
 import { chatFacts } from "./chat/sides.ts";
 import { edited } from "./edits/index.ts";
 import type { Translated } from "./notes.ts";
@@ -41,7 +42,7 @@ export function translateRequest(
   const draft = drafted(given ? given.body : body, target, seal);
   if (!draft.ok) return draft;
   const { dropped, back } = draft.context;
-  const translatedFrom = isPassed(target) ? undefined : target.client;
+  const translatedFrom = isPassed(target, body) ? undefined : target.client;
   const made = edited({ ...draft.body }, target.to, target.profile, translatedFrom);
   if (!made.ok) return made;
   const isNamed = dropped.length + made.dropped.length > 0;
@@ -53,7 +54,7 @@ export function translateRequest(
 /** Reads the client's request into Messages, and writes it for the upstream. */
 function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<object, Draft> {
   const { client, profile, maker, accountId } = target;
-  if (isPassed(target)) return passed(body, target);
+  if (isPassed(target, body)) return passed(body, target);
   const upstream = PROTOCOLS[target.to]?.upstream;
   const isSummary = client === "responses" && asksForSummary(body);
   const asked = isSummary ? summaryRequest(body) : body;
@@ -73,9 +74,9 @@ function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<
   return draftOf({ body: made.body, dropped, back: { ...back, upstream: facts } });
 }
 
-/** Responses on Responses is translated: the model does not know the kinds of tools that the client has. */
-function isPassed({ client, to }: Target): boolean {
-  return client === to && client !== "responses";
+/** A request in the model's own protocol is translated if the model does not know the kinds of tools that the client has. */
+function isPassed({ client, to }: Target, body: JsonObject): boolean {
+  return client === to && client !== "responses" && customTools(body).size === 0;
 }
 
 /** Leaves a Chat request as it is: only its reply is translated, to be cut. */

@@ -39,7 +39,7 @@ export const chatUpstream: UpstreamSide = {
     const made = messagesToChatRequest(messages, chatProfile(profile), state);
     if (!made.ok) return made;
     const facts = { ...made.context, marksRefusals: client !== "messages" };
-    if (client !== "responses") return { ...made, context: { facts } };
+    if (client === "messages") return { ...made, context: { facts } };
     const { type = "", json_schema: schema } = made.body.response_format ?? {};
     const { format, names } = restoredFormat(schema && { type, ...schema }, client, body);
     const { type: kind, ...named } = format ?? {};

@@ -70,6 +70,19 @@ export function addToHead(draft: Draft, sentence: string): void {
 }
 
 /**
+ * Leaves out lists of calls that are empty, as Cursor and some libraries send them: OpenAI refuses them. A conversation that has
+ * one is always read.
+ */
+export function dropEmptyCalls(draft: Draft): void {
+  if (draft.unread) return;
+  draft.editEntries("messages", (message) => {
+    const { tool_calls: calls } = message;
+    const isEmpty = Array.isArray(calls) && calls.length === 0;
+    return isEmpty ? filtered(message, (name) => name !== "tool_calls") : message;
+  });
+}
+
+/**
  * Adds to earlier turns the state that the model wants back, and removes the state that it refuses.
  */
 export function editReplay(draft: Draft): void {

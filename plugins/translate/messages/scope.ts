@@ -11,6 +11,8 @@ export interface Scope {
   readonly names: ToolNames;
   /** True if the request goes to an upstream of Messages, and is not translated further. */
   readonly isLast: boolean;
+  /** The client's tools whose arguments are plain text. */
+  readonly textTools?: ReadonlySet<string>;
 }
 
 /** Copies the cache mark of `from`, in either of its forms, to `to`. */

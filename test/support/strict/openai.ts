@@ -11,6 +11,8 @@ const FIELDS = new Set([
   ...["tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity", "web_search_options"],
 ]);
 
+const PART_TYPES = ["text", "image_url", "input_audio", "refusal", "audio", "file"];
+
 export const REASONING = /^(gpt-5|o[0-9])/;
 const IMAGE_DATA = /^data:image\/(png|jpe?g|gif|webp)[;,]/i;
 
@@ -130,6 +132,16 @@ const tools: readonly Rule[] = [
     },
   },
   {
+    id: "o-tool-shape",
+    code: "missing_required_parameter",
+    source: "BerriAI/litellm#34029; router-for-me/CLIProxyAPI#3805",
+    refuses: ({ tools: list }) => {
+      const at = list.findIndex((tool) => !objectIn(tool, text(tool["type"])));
+      const missing = at !== -1 && `tools[${at}].${text(list[at]?.["type"]) || "type"}`;
+      return missing && `Missing required parameter: '${missing}'.`;
+    },
+  },
+  {
     id: "o-tool-name",
     code: "invalid_value",
     source: "langchain-ai/deepagents#5953",
@@ -207,6 +219,32 @@ const turns: readonly Rule[] = [
     refuses: (facts) =>
       partsOf(facts).some(({ role, part }) => role === "tool" && part["type"] === "image_url") &&
       "Invalid 'messages': Image URLs are only allowed for messages with role 'user', but this message with role 'tool' contains an image URL.",
+  },
+  {
+    id: "o-empty-calls",
+    code: "empty_array",
+    source: "openai/openai-node#1341; chatboxai/chatbox#2079; home-assistant/core#118577",
+    refuses: ({ turns: messages }) => {
+      const at = messages.findIndex(
+        ({ tool_calls: calls }) => Array.isArray(calls) && calls.length === 0,
+      );
+      return (
+        at !== -1 &&
+        `Invalid 'messages[${at}].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.`
+      );
+    },
+  },
+  {
+    id: "o-part-type",
+    code: "invalid_value",
+    source: "langchain-ai/langchainjs#9972; automazeio/vibeproxy#411",
+    refuses: (facts) => {
+      const found = partsOf(facts).find(({ part }) => !PART_TYPES.includes(text(part["type"])));
+      return (
+        found &&
+        `Invalid value: '${text(found.part["type"])}'. Supported values are: 'text', 'image_url', 'input_audio', 'refusal', 'audio', and 'file'.`
+      );
+    },
   },
   {
     id: "o-image-type",

@@ -227,6 +227,10 @@ export const chatCases: readonly StrictCase[] = [
   ["o-tools-effort", "gpt-5.4", { tools: [look], reasoning_effort: "low" }],
   ["o-tools-default-effort", "gpt-5.6-sol", { tools: [look] }],
   ["o-parallel-needs-tools", "gpt-4.1", { parallel_tool_calls: false }],
+  ["o-tool-shape", "gpt-4.1", { tools: [{ type: "custom", name: "a" }] }],
+  ["o-tool-shape", "gpt-4.1", { tools: [{ name: "a", input_schema: schema({}) }] }],
+  ["o-empty-calls", "gpt-4.1", turns(user("a"), { ...said("b"), tool_calls: [] }, user("c"))],
+  ["o-part-type", "gpt-4.1", turns(user([result("t1")]))],
   ["o-tool-name", "gpt-4.1", { tools: [tool("a.b", schema({}))] }],
   ...[
     { properties: { a: { pattern: "^\\p{L}$" } } },

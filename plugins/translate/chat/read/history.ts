@@ -144,6 +144,10 @@ export class History {
     const called = notes.element(call["function"], `${path}.function`);
     if (!called) return undefined;
     const name = notes.requiredString(called, "name", `${path}.function.name`);
+    if (this.scope.textTools?.has(name)) {
+      const input = notes.string(called, "arguments", `${path}.function.arguments`) ?? "";
+      return this.use(id, name, { input });
+    }
     return this.use(
       id,
       name,

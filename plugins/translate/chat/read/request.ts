@@ -10,7 +10,7 @@ import type { MessagesRequest, MessagesText } from "../../types.ts";
 import { addFormat, formatAsTool } from "./format.ts";
 import { History } from "./history.ts";
 import { addThinking, isThinking } from "./thinking.ts";
-import { addStubs, addTools, customTools, declaredTools } from "./tools.ts";
+import { addStubs, addTools, customTools, declaredTools, flatCustomTools } from "./tools.ts";
 
 /** Facts about a Chat request that the translation of its reply needs. Plain data: threads pass it on. */
 export interface ChatContext {
@@ -19,6 +19,8 @@ export interface ChatContext {
   readonly toolNames: OriginalNames;
   /** The client's names of its custom tools. Their calls are translated back to custom calls. */
   readonly customTools: ReadonlySet<string>;
+  /** Those of them whose calls the client knows as calls of functions, with the text as arguments. */
+  readonly flatCustomTools: ReadonlySet<string>;
   /** True if the client knows calls only in their earlier form, `function_call`. */
   readonly isLegacy: boolean;
   /** True if the client wants a chunk with usage at the end of its stream. */
@@ -73,6 +75,7 @@ export function chatContext(
     isLegacy: isGiven(request["functions"]) && arrayOf(request["tools"]).length === 0,
     toolNames: names.originals,
     customTools: customTools(request),
+    flatCustomTools: flatCustomTools(request),
     includeUsage: objectOf(request["stream_options"])?.["include_usage"] === true,
     formatIsTool: formatAsTool(request, profile),
   };
@@ -91,7 +94,8 @@ export function chatToMessagesRequest(
   const notes = new Notes();
   const names = new ToolNames();
   const context = chatContext(body, profile, names);
-  const scope: Scope = { profile, notes, names, isLast: isArranged };
+  const { flatCustomTools: textTools } = context;
+  const scope: Scope = { profile, notes, names, isLast: isArranged, textTools };
   const request: MessagesRequest = { model: context.model, max_tokens: 0, messages: [] };
   if (isObject(body)) fill(request, body, context, scope, isArranged);
   else notes.invalid("body", "must be a JSON object");

@@ -15,6 +15,19 @@ export function customTools(body: JsonObject): ReadonlySet<string> {
     const name = objectOf(objectOf(tool)?.["custom"])?.["name"];
     return typeof name === "string" ? [name] : [];
   });
+  return new Set([...names, ...flatCustomTools(body)]);
+}
+
+/**
+ * Returns the names of the custom tools that the client declares as Responses does. Cursor does, and reads a call only as one of
+ * a function, whose arguments are the text: icebear0828/codex-proxy#708.
+ */
+export function flatCustomTools(body: JsonObject): ReadonlySet<string> {
+  const names = arrayOf(body["tools"]).flatMap((entry) => {
+    const { type, custom, name } = objectOf(entry) ?? {};
+    const isFlat = type === "custom" && custom === undefined;
+    return isFlat && typeof name === "string" ? [name] : [];
+  });
   return new Set(names);
 }
 
@@ -23,7 +36,7 @@ export function declaredTools(body: JsonObject): string[] {
   const functions = arrayOf(body["functions"]).map(objectOf);
   const tools = arrayOf(body["tools"])
     .map(objectOf)
-    .map((tool) => objectOf(tool?.["function"]) ?? objectOf(tool?.["custom"]));
+    .map((tool) => objectOf(tool?.["function"]) ?? objectOf(tool?.["custom"]) ?? tool);
   return [...tools, ...functions].flatMap((definition) => {
     const name = definition?.["name"];
     return typeof name === "string" ? [name] : [];
@@ -85,7 +98,8 @@ function toolOf(item: unknown, path: string, scope: Scope): MessagesTool[] {
   if (!tool) return [];
   const type = tool["type"] ?? "function";
   if (type === "custom") {
-    const custom = notes.element(tool["custom"], `${path}.custom`);
+    const { custom: nested = tool } = tool;
+    const custom = notes.element(nested, `${path}.custom`);
     return custom ? [mark(customTool(custom, `${path}.custom`, scope), tool, path, scope)] : [];
   }
   if (type !== "function") {
@@ -134,7 +148,8 @@ function grammarOf(custom: JsonObject, path: string, scope: Scope): string | und
   const format = notes.object(custom, "format", `${path}.format`);
   if (format?.["type"] !== "grammar") return undefined;
   const where = `${path}.format.grammar`;
-  const grammar = notes.element(format["grammar"], where);
+  const { grammar: nested = format } = format;
+  const grammar = notes.element(nested, where);
   if (!grammar) return undefined;
   const syntax = notes.requiredString(grammar, "syntax", `${where}.syntax`);
   const definition = notes.requiredString(grammar, "definition", `${where}.definition`);

@@ -14,6 +14,8 @@ class Block {
   signature = "";
   hasArguments = false;
   kept: string[] = [];
+  /** True for a call of a custom tool that the client knows as one of a function. */
+  isFlat = false;
 
   constructor(
     readonly kind: Kind,
@@ -98,7 +100,8 @@ export class BlockReader {
     } else if (block.kind === "custom") {
       const args = block.hasArguments ? block.kept.join("") : argumentsOf(block.input);
       const input = args === "{}" ? "" : customInputOfText(args);
-      this.write({ tool_calls: [{ index: block.call, custom: { input } }] });
+      const call = block.isFlat ? { function: { arguments: input } } : { custom: { input } };
+      this.write({ tool_calls: [{ index: block.call, ...call }] });
     } else if (!block.hasArguments) {
       // Without argument deltas, the start of the block has the whole input.
       if (block.kind === "format") this.write({ content: argumentsOf(block.input) });
@@ -130,7 +133,8 @@ export class BlockReader {
     const id = typeof content["id"] === "string" ? content["id"] : "";
     const name = this.nameOf(content);
     const index = block.call;
-    return block.kind === "custom"
+    block.isFlat = this.context.flatCustomTools.has(name);
+    return block.kind === "custom" && !block.isFlat
       ? { index, id, type: "custom", custom: { name, input: "" } }
       : { index, id, type: "function", function: { name, arguments: "" } };
   }

@@ -119,6 +119,9 @@ function callOf(block: JsonObject, context: ChatContext): AnswerToolCall {
   );
   if (context.customTools.has(name)) {
     const input = isObject(block["input"]) ? customInputOf(block["input"]) : "";
+    if (context.flatCustomTools.has(name)) {
+      return { id, type: "function", function: { name, arguments: input } };
+    }
     return { id, type: "custom", custom: { name, input } };
   }
   return { id, type: "function", function: { name, arguments: argumentsOf(block["input"]) } };
