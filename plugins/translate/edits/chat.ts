@@ -2,12 +2,13 @@ import { type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { editReasoning, isForced, switchThinkingOff } from "./chat-reasoning.ts";
 import { addToHead, dropEmptyCalls, editReplay, editRoles, joinAfterTools } from "./chat-turns.ts";
 import type { Draft } from "./draft.ts";
-import { editImages } from "./media.ts";
+import { editImages, omitFiles } from "./media.ts";
 import { editChatSchemas } from "./schemas.ts";
 
 /** Edits a Chat request to the form that its model accepts. Each edit is one field or one entry. */
 export function editChat(draft: Draft): void {
   editImages(draft, "messages");
+  omitFiles(draft);
   dropEmptyCalls(draft);
   editRoles(draft);
   editSampling(draft);

@@ -78,6 +78,47 @@ export function editImages(draft: Draft, field: "messages" | "input"): void {
   });
 }
 
+const FILE_OMITTED = "[document omitted: this model cannot read documents]";
+
+/**
+ * For a model that reads no files: a file of text becomes its text, any other a line, so that a conversation with an earlier file
+ * continues. One that the user sends in the last turn is refused. Files behind the results of tools are the agent's:
+ * Alishahryar1/free-claude-code#357.
+ */
+export function omitFiles(draft: Draft): void {
+  if (draft.profile.documents !== "omit" || draft.unread) return;
+  const spoken = draft.entries("messages").map(objectOf).filter(isSpoken);
+  const [before, last] = [spoken.at(-2), spoken.at(-1)];
+  const sent = last?.["role"] === "user" && before?.["role"] !== "tool" ? last : undefined;
+  draft.editEntries("messages", (message) => {
+    const parts = message["content"];
+    if (!Array.isArray(parts) || !parts.some(isFile)) return message;
+    const content = parts.map((part: unknown) => {
+      if (!isFile(part)) return part;
+      const text = textOfFile(part);
+      if (text === undefined && message === sent) draft.refuse("messages", UNREADABLE);
+      return { type: "text", text: text ?? FILE_OMITTED };
+    });
+    return { ...message, content };
+  });
+}
+
+const UNREADABLE = "this model cannot read documents: send their text, or choose another model";
+
+function isSpoken(message: JsonObject | undefined): boolean {
+  return message?.["role"] !== "system" && message?.["role"] !== "developer";
+}
+
+function isFile(part: unknown): boolean {
+  return objectOf(part)?.["type"] === "file";
+}
+
+function textOfFile(part: unknown): string | undefined {
+  const data = objectOf(objectOf(part)?.["file"])?.["file_data"];
+  const found = typeof data === "string" ? parseDataUrl(data) : undefined;
+  return found?.mediaType.startsWith("text/") ? decodeText(found.data) : undefined;
+}
+
 function documentOf(part: unknown, field: "messages" | "input"): JsonObject | undefined {
   const url = documentUrlOf(objectOf(part));
   const found = url === undefined ? undefined : parseDataUrl(url);
