@@ -7,6 +7,7 @@ import Client from "undici/lib/dispatcher/client.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import poolParts from "undici/lib/dispatcher/pool-base.js";
 import { freeBodiesOf } from "./freed-bodies.ts";
+import { addressMs } from "./known-addresses.ts";
 import { openTunnel } from "./proxy.ts";
 import { watchReplies } from "./unanswered.ts";
 
@@ -29,7 +30,11 @@ export function upstreamConnector({
   lookup,
   proxyFor,
 }: Reach): buildConnector.connector {
-  const connect = connectorOf({ timeout: connectMs, lookup });
+  const connect = connectorOf({
+    timeout: connectMs,
+    lookup,
+    autoSelectFamilyAttemptTimeout: addressMs(connectMs),
+  });
   return (options, callback) => {
     const { protocol, hostname } = options;
     const ready: buildConnector.Callback = (...result) => {

@@ -2,6 +2,7 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import type { ProxyVariables } from "../plugin/config.ts";
+import { addressMs } from "./known-addresses.ts";
 
 /**
  * Returns the proxy for an origin, or undefined to connect directly. `own`: the setting of the upstream, which may be
@@ -48,6 +49,7 @@ export function openTunnel(
     headers: { host: name, ...(user && { "proxy-authorization": user }) },
     lookup,
     agent: false,
+    ...{ autoSelectFamilyAttemptTimeout: addressMs(timeoutMs) },
   });
   const timer = setTimeout(() => request.destroy(proxyFailed("did not reply in time")), timeoutMs);
   request.once("connect", ({ statusCode }, socket) => {
