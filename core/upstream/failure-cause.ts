@@ -9,7 +9,7 @@ const OWN = "gateway";
  * each.
  */
 const CAUSES: readonly (readonly [cause: string, codes: RegExp])[] = [
-  ["dns", /^(?:ENOTFOUND|EAI_AGAIN)$/],
+  ["dns", /^(?:ENOTFOUND|EAI_)/],
   ["connect", /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/],
   // The proxy between here and the upstream.
   ["connect", /^the proxy /],

@@ -29,7 +29,7 @@ const NAME = /^[\w.:/-]{1,64}$/;
  * operator is the caller.
  */
 const OF_THE_ACCOUNT =
-  /\b(?:your|this) (?:api[ _-]?key|account|organi[sz]ation|plan|team|billing|subscription|workspace|credits?|quota)\b|\bapi[ _-]key\b|\bcredit balance\b|\b(?:insufficient|exceeded?|out of) (?:\w+ ){0,2}(?:balance|credits?|quota|funds)\b|\bbilling (?:details|limit|hard)|\barrears\b|\bplease (?:recharge|top ?up)|余额|欠费|充值/i;
+  /\b(?:your|this) (?:api[ _-]?key|account|organi[sz]ation|plan|team|billing|subscription|workspace|credits?|quota)\b|\bapi[ _-]key\b|\bcredit balance\b|\b(?:insufficient|exceeded?|out of) (?:\w+ ){0,2}(?:balance|credits?|quota|funds)\b|\bbilling (?:details|limit|hard)|\barrears\b|\bplease (?:recharge|top ?up)|\b(?:account|organi[sz]ation|workspace)\b.{0,80} (?:is|has been) (?:suspended|restricted|disabled|deactivated|blocked)\b|余额|欠费|充值/i;
 
 const NOT_FOR_CUSTOMERS = "The model's provider refused the request.";
 

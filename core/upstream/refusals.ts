@@ -54,6 +54,8 @@ const ALIBABA_START = "help.aliyun.com/en/model-studio/error-code-start";
 const ALIBABA = "help.aliyun.com/en/model-studio/error-code";
 const BEDROCK_MODELS =
   "github.com/strands-agents/harness-sdk/issues/38, github.com/aws-samples/amazon-bedrock-workshop/issues/386";
+const BEDROCK_ACCOUNTS =
+  "github.com/langgenius/dify/issues/7488, github.com/aws-samples/amazon-bedrock-audio-summarizer/issues/3, github.com/theopenco/llmgateway/pull/4012, github.com/obot-platform/obot/issues/6747";
 const BEDROCK_API = "docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html";
 const BEDROCK_ERRORS =
   "docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html";
@@ -73,6 +75,15 @@ export const REFUSALS: readonly KnownRefusal[] = [
     type: "invalid_request_error",
     words: /^you have reached your specified (?:api|workspace api) usage limits/i,
   }),
+  known(
+    "anthropic/extra usage",
+    "account",
+    "github.com/anthropics/claude-code/issues/45035, github.com/NousResearch/hermes-agent/issues/31668",
+    {
+      status: [400],
+      words: /^(?:you're out of extra usage|third-party apps now draw from your extra usage)/i,
+    },
+  ),
   known(
     "anthropic/organization disabled",
     "account",
@@ -129,6 +140,10 @@ export const REFUSALS: readonly KnownRefusal[] = [
     type: "FAILED_PRECONDITION",
     words: /billing|free tier/i,
   }),
+  known("google/credit", "account", "github.com/dyad-sh/dyad/issues/3626", {
+    status: [429],
+    words: /^your prepayment credits are depleted/i,
+  }),
   known("xai/credit", "account", "github.com/continuedev/continue/issues/10373 and 12670", {
     words:
       /^your (?:newly created )?teams? (?:[\w-]+ )?(?:has either used all|doesn't have any credits)/i,
@@ -147,6 +162,38 @@ export const REFUSALS: readonly KnownRefusal[] = [
   }),
   known("deepseek/balance", "account", "github.com/1Panel-dev/MaxKB/issues/3797", {
     words: /^insufficient balance$/i,
+  }),
+  known("deepseek/model", "model", "github.com/langbot-app/LangBot/issues/1643", {
+    status: [400],
+    words: /^model not exist$/i,
+  }),
+  known("openrouter/model", "model", "github.com/RightNow-AI/openfang/issues/697", {
+    status: [400],
+    words: /^\S+ is not a valid model id$/i,
+  }),
+  known("siliconflow/model", "model", "github.com/ErlichLiu/DeepClaude/issues/111", {
+    status: [400],
+    code: "20012",
+  }),
+  known("xai/model", "model", "github.com/definableai/definable.ai/issues/112", {
+    status: [400],
+    words: /^model not found: /i,
+  }),
+  known("groq/model", "model", "github.com/atiilla/sqlmap-ai/issues/3", {
+    code: "model_decommissioned",
+  }),
+  known("together/model", "model", "github.com/HeyPuter/puter/issues/3168", {
+    code: "model_not_available",
+  }),
+  known("perplexity/model", "model", "github.com/BerriAI/litellm/issues/908", {
+    type: "invalid_model",
+  }),
+  known("groq/organization restricted", "account", "github.com/songquanpeng/one-api/issues/1764", {
+    code: "organization_restricted",
+  }),
+  known("fireworks/suspended", "account", "github.com/FerroxLabs/wayland/issues/545", {
+    status: [412],
+    words: /^account \S+ is suspended/i,
   }),
   known("moonshot/balance", "account", "github.com/MoonshotAI/kimi-code/pull/1857", {
     type: "exceeded_current_quota_error",
@@ -197,6 +244,11 @@ export const REFUSALS: readonly KnownRefusal[] = [
   known("bedrock/access", "access", "github.com/langgenius/dify/issues/2829", {
     status: [400, 403],
     words: /^(?:you don't have access to the model|model access is denied)/i,
+  }),
+  known("bedrock/access", "access", BEDROCK_ACCOUNTS, {
+    status: [400, 403, 404],
+    words:
+      /^(?:operation not allowed$|your account is not authorized to |access to anthropic models is not allowed for this account|model use case details have not been submitted)/i,
   }),
   known("bedrock/region", "account", "github.com/aws-samples/generative-bi-using-rag/issues/361", {
     status: [400, 403],

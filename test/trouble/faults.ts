@@ -42,7 +42,7 @@ const BUSY = [503, 529];
 
 /** Words that no customer may read: each is part of a refusal below. */
 export const SECRETS =
-  /credit|billing|quota|organi[sz]ation|org-|api key|arrear|good standing|balance|recharge|your plan|your team|your account|location is not supported|spending limit|payment|console\.|marketplace|your organization|usage limits/i;
+  /credit|billing|quota|organi[sz]ation|org-|api key|arrear|good standing|balance|recharge|your plan|your team|your account|location is not supported|spending limit|payment|console\.|marketplace|your organization|usage limits|extra usage|suspended|has been restricted|prepayment|use case details/i;
 
 export const CASES: readonly Case[] = [
   // Refusals that name the operator's account, key or plan, word for word as providers send them.
@@ -62,6 +62,16 @@ export const CASES: readonly Case[] = [
       400,
       "invalid_request_error",
       "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+    ),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Anthropic: extra usage",
+    fault: anthropic(
+      400,
+      "invalid_request_error",
+      "You're out of extra usage. Add more at claude.ai/settings/usage and keep going.",
     ),
     alone: [502],
     cause: /^account$/,
@@ -225,6 +235,24 @@ export const CASES: readonly Case[] = [
     cause: /^limit$/,
   },
   {
+    name: "Google: prepaid credit",
+    fault: {
+      status: 429,
+      body: [
+        {
+          error: {
+            code: 429,
+            message:
+              "Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.",
+            status: "RESOURCE_EXHAUSTED",
+          },
+        },
+      ],
+    },
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
     name: "xAI: credit",
     fault: {
       status: 429,
@@ -240,6 +268,46 @@ export const CASES: readonly Case[] = [
   {
     name: "DeepSeek: balance",
     fault: openai(402, { message: "Insufficient Balance", type: "unknown_error" }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "DeepSeek: model",
+    fault: openai(400, {
+      message: "Model Not Exist",
+      type: "invalid_request_error",
+      param: null,
+      code: "invalid_request_error",
+    }),
+    alone: [502],
+    cause: /^model$/,
+  },
+  {
+    name: "OpenRouter: model",
+    fault: openai(400, { message: "a/b-c is not a valid model ID", code: 400 }),
+    alone: [502],
+    cause: /^model$/,
+  },
+  {
+    name: "Groq: organization restricted",
+    fault: openai(400, {
+      message:
+        "Organization has been restricted. Please reach out to support if you believe this was in error.",
+      type: "invalid_request_error",
+      code: "organization_restricted",
+    }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Fireworks: suspended",
+    fault: openai(412, {
+      message:
+        "Account operator-1a is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices. Please go to https://fireworks.ai/account/billing for more information.",
+      param: null,
+      code: "PRECONDITION_FAILED",
+      type: "error",
+    }),
     alone: [502],
     cause: /^account$/,
   },
@@ -317,6 +385,33 @@ export const CASES: readonly Case[] = [
     cause: /^access$/,
   },
   {
+    name: "Bedrock: not allowed",
+    fault: { status: 400, body: { message: "Operation not allowed" } },
+    alone: [502],
+    cause: /^access$/,
+  },
+  {
+    name: "Bedrock: account not allowed",
+    fault: {
+      status: 400,
+      body: { message: "Access to Anthropic models is not allowed for this account." },
+    },
+    alone: [502],
+    cause: /^access$/,
+  },
+  {
+    name: "Bedrock: use case",
+    fault: {
+      status: 404,
+      body: {
+        message:
+          "Model use case details have not been submitted for this account. Fill out the Anthropic use case details form before using the model. If you have already filled out the form, try again in 15 minutes.",
+      },
+    },
+    alone: [502],
+    cause: /^access$/,
+  },
+  {
     name: "Bedrock: payment",
     fault: {
       status: 403,
@@ -331,6 +426,12 @@ export const CASES: readonly Case[] = [
   {
     name: "an account's trouble that no row knows",
     fault: openai(400, { message: "Dear user, your plan has ended: renew your subscription." }),
+    alone: [400],
+    cause: /^http_400$/,
+  },
+  {
+    name: "an account that another provider has closed",
+    fault: openai(400, { message: "The account a-1 has been suspended for the time being." }),
     alone: [400],
     cause: /^http_400$/,
   },

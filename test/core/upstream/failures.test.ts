@@ -108,7 +108,7 @@ t.test("what cannot be sent does not count against the upstream", async (t) => {
 
 t.test("an error of Node or undici has one of few causes", async (t) => {
   const table = {
-    dns: ["ENOTFOUND", "EAI_AGAIN"],
+    dns: ["ENOTFOUND", "EAI_AGAIN", "EAI_FAIL"],
     connect: ["ECONNREFUSED", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"],
     tls: ["CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID", "DEPTH_ZERO_SELF_SIGNED_CERT"],
     connection: ["ECONNRESET", "UND_ERR_SOCKET", "E_MADE_UP"],

@@ -33,6 +33,41 @@ t.test("a refusal is whose trouble its row says, in the shape of any provider", 
   t.ok(isForOperator(refusedBy(429, bodyOf({ message: prefixed }))));
 });
 
+t.test(
+  "a model that a provider does not know is not the customer's fault, in any provider's words",
+  async (t) => {
+    const docs = "Permitted models can be found in the documentation at https://docs.example.com.";
+    for (const [row, body] of [
+      ["deepseek/model", { error: { message: "Model Not Exist", type: "invalid_request_error" } }],
+      ["openrouter/model", { error: { message: "x/y-1 is not a valid model ID", code: 400 } }],
+      ["siliconflow/model", { code: 20012, message: "Model does not exist.", data: null }],
+      [
+        "xai/model",
+        { code: "Client specified an invalid argument", error: "Model not found: grok-2-latest" },
+      ],
+      ["groq/model", { error: { message: "The model `x` has …", code: "model_decommissioned" } }],
+      [
+        "together/model",
+        {
+          error: {
+            message: "Unable to access non-serverless model x.",
+            code: "model_not_available",
+          },
+        },
+      ],
+      [
+        "perplexity/model",
+        { error: { message: `Invalid model 'x'. ${docs}`, type: "invalid_model", code: 400 } },
+      ],
+      ["mistral/model", { object: "error", message: "Invalid model: x", type: "invalid_model" }],
+    ] as const) {
+      t.match(refusedBy(400, JSON.stringify(body)), { fault: "model", triesOn: true }, row);
+    }
+    const quoted = bodyOf({ message: "messages.0: the text 'Model Not Exist' is not allowed" });
+    t.match(refusedBy(400, quoted), { fault: "caller", triesOn: false });
+  },
+);
+
 t.test("says when to try again, as Google does in the body", async (t) => {
   const details = [
     { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [] },
