@@ -142,6 +142,15 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
     vi: "hủy đợt mã quà tặng {voucher}[ ({note})]",
   },
   "POST messages/retry": { en: "sent the message {id} again", vi: "gửi lại thư {id}" },
+  "POST messages/retry-all": {
+    en: "sent the given-up messages again",
+    vi: "gửi lại các thư chưa gửi được",
+  },
+  "POST messages/drop": { en: "deleted the message {id}", vi: "xóa thư {id}" },
+  "POST messages/drop-all": {
+    en: "deleted the given-up messages",
+    vi: "xóa các thư chưa gửi được",
+  },
   "POST messages/test": {
     en: "tried the channels of messages to operators",
     vi: "thử các kênh báo cho người vận hành",

@@ -1,8 +1,8 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { isObject, objectOf, parseJson } from "../../core/plugin/index.ts";
+import { reasonOf, refusesRecipient } from "./mail-failure.ts";
 import { mailText, type Texts } from "./mail-text.ts";
 import type { OperatorOptions } from "./options.ts";
-import { reasonOf } from "./secret-mails.ts";
 import { sendJson } from "./send-json.ts";
 import type { Transport } from "./transport.ts";
 
@@ -51,8 +51,7 @@ export function notDelivered(
   const failure = String(
     response_code ?? code ?? (error instanceof Error ? error.name : "unknown"),
   );
-  // A 5xx of SMTP is permanent.
-  return { failure, isFinal: Number(response_code) >= 500, retryMs: undefined };
+  return { failure, isFinal: refusesRecipient(error), retryMs: undefined };
 }
 
 /** The ways to operators: mail, a webhook, Telegram. */

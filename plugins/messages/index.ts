@@ -42,12 +42,12 @@ export default function messages(services: Services, settings: Options): Plugin 
     remindHours: settings.operators?.remind_hours ?? 24,
   });
   let sweeping: NodeJS.Timeout | undefined;
-  let givenUp: number | undefined;
+  let state: Awaited<ReturnType<Outbox["state"]>> | undefined;
 
   async function sweep(): Promise<void> {
     try {
       await outbox.sweep();
-      givenUp = await outbox.givenUp();
+      state = await outbox.state();
     } catch (error) {
       log.warn({ err: error }, "cannot delete old messages; trying again in a minute");
     }
@@ -78,7 +78,13 @@ export default function messages(services: Services, settings: Options): Plugin 
       services.gauges.provide({
         name: "tollgate_messages_given_up",
         help: "Messages that were given up: see `message list --state failed`.",
-        value: () => givenUp,
+        value: () => state?.givenUp,
+        newest: () => state?.newestGivenUp ?? undefined,
+      });
+      services.gauges.provide({
+        name: "tollgate_mails_late_seconds",
+        help: "How long a mail to a customer waits since the mail server takes none; 0 if it does.",
+        value: () => state?.lateSeconds,
       });
       if (sendsMail) money.start();
       if (channels.names.length > 0) watch.start();

@@ -91,6 +91,25 @@ export const commands: readonly Command[] = [
     path: "/admin/v1/messages/:id/retry",
     options: [{ name: "id", value: "ID", required: true }],
   },
+  {
+    words: "message retry-all",
+    about: "send all messages now that were given up",
+    method: "POST",
+    path: "/admin/v1/messages/retry-all",
+  },
+  {
+    words: "message drop",
+    about: "delete a message that waits or was given up",
+    method: "POST",
+    path: "/admin/v1/messages/:id/drop",
+    options: [{ name: "id", value: "ID", required: true }],
+  },
+  {
+    words: "message drop-all",
+    about: "delete all messages that were given up",
+    method: "POST",
+    path: "/admin/v1/messages/drop-all",
+  },
 ];
 
 /** Routes for operators: announcements, and the outbox. */
@@ -174,14 +193,28 @@ export function operatorRoutes(
         return done({ ...summary, vi: vi ?? text("vi"), en: en ?? text("en") });
       },
     },
+    ...changeRoutes("retry", (id) => outbox.retry(id)),
+    ...changeRoutes("drop", (id) => outbox.drop(id)),
+  ];
+}
+
+/** Routes that change one message, and all that were given up. `change` returns how many it changed. */
+function changeRoutes(word: string, change: (id?: bigint) => Promise<number>): OperatorRoute[] {
+  return [
     {
       method: "POST",
-      path: "/messages/:id/retry",
+      path: `/messages/${word}-all`,
+      right: "support",
+      handle: async () => done({ messages: await change() }),
+    },
+    {
+      method: "POST",
+      path: `/messages/:id/${word}`,
       right: "support",
       async handle({ params }) {
         const id = idOf(params["id"]);
         if (id === undefined) return wrongId();
-        if (await outbox.retry(id)) return done({ id: String(id) });
+        if ((await change(id)) > 0) return done({ id: String(id) });
         return refuse.notFound(`id: no message ${id} waits or was given up`, "id");
       },
     },

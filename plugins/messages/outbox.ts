@@ -12,7 +12,7 @@ const RETRY_MS_MIN = 60_000;
 const RETRY_MS_MAX = 3_600_000;
 /** With the delays between them, about two days. */
 const ATTEMPTS_MAX = 50;
-const SENT_KEPT_MS = 90 * 86_400_000;
+const KEPT_MS = 90 * 86_400_000;
 
 type Messages = Services["messages"]["current"];
 
@@ -82,6 +82,17 @@ const IS_IN: Readonly<Record<MessageState, string>> = {
   failed: "failed_at is not null",
   sent: "sent_at is not null",
 };
+
+/** Of a message by its id, or of all that were given up. */
+const IS_CHOSEN =
+  "sent_at is null and (id = $1::bigint or ($1::bigint is null and failed_at is not null))";
+
+interface OutboxState {
+  readonly givenUp: number;
+  readonly newestGivenUp: Date | null;
+  /** Age of the oldest mail to a customer that has failed while the server has taken none; 0 if there is none. */
+  readonly lateSeconds: number;
+}
 
 /**
  * The messages that must not be lost: written to the ledger with their cause, and sent by one gateway, with retries for two
@@ -171,30 +182,45 @@ export class Outbox {
     return found;
   }
 
-  /** Sends a message that was given up, or waits, now. Returns false if there is none of this id. */
-  async retry(id: bigint): Promise<boolean> {
+  /** Sends a message that was given up, or waits, now; without an id, all that were given up. Returns how many. */
+  async retry(id?: bigint): Promise<number> {
     const found = await this.parts.services.database.query(
-      `update messages set due_at = $2, attempts = 0, failed_at = null
-      where id = $1 and sent_at is null returning id`,
-      [id, this.at(0)],
+      `update messages set due_at = $2, attempts = 0, failed_at = null where ${IS_CHOSEN} returning id`,
+      [id ?? null, this.at(0)],
     );
     this.task.hurry();
-    return found.length > 0;
+    return found.length;
   }
 
-  /** Returns how many were given up. */
-  async givenUp(): Promise<number> {
-    const [row] = await this.parts.services.database.query<{ count: number }>(
-      "select count(*)::integer as count from messages where failed_at is not null",
+  /** Deletes a message that was given up, or waits; without an id, all that were given up. Returns how many. */
+  async drop(id?: bigint): Promise<number> {
+    const found = await this.parts.services.database.query(
+      `delete from messages where ${IS_CHOSEN} returning id`,
+      [id ?? null],
     );
-    return row?.count ?? 0;
+    return found.length;
   }
 
-  /** Deletes messages that were sent long ago. */
+  /** Returns what needs a person. */
+  async state(): Promise<OutboxState> {
+    const [row] = await this.parts.services.database.query<OutboxState>(
+      `select count(*)::integer as "givenUp", max(failed_at) as "newestGivenUp", (
+        select coalesce(greatest(extract(epoch from $1 - min(created_at)), 0), 0)::float8 from messages
+        where sent_at is null and failed_at is null and attempts > 0 and channel is null and created_at >
+          coalesce((select max(sent_at) from messages where channel is null), '-infinity')
+      ) as "lateSeconds"
+      from messages where failed_at is not null`,
+      [this.at(0)],
+    );
+    return row ?? { givenUp: 0, newestGivenUp: null, lateSeconds: 0 };
+  }
+
+  /** Deletes messages that were sent, or given up, long ago. */
   async sweep(): Promise<void> {
-    await this.parts.services.database.query("delete from messages where sent_at < $1", [
-      this.at(-SENT_KEPT_MS),
-    ]);
+    await this.parts.services.database.query(
+      "delete from messages where sent_at < $1 or failed_at < $1",
+      [this.at(-KEPT_MS)],
+    );
   }
 
   start(): void {

@@ -1,4 +1,5 @@
-import { isObject, type Services, TIMED_OUT, withTimeout } from "../../core/plugin/index.ts";
+import { type Services, TIMED_OUT, withTimeout } from "../../core/plugin/index.ts";
+import { reasonOf, refusesRecipient } from "./mail-failure.ts";
 import { mailText } from "./mail-text.ts";
 import type { Transport } from "./transport.ts";
 
@@ -97,9 +98,7 @@ export class SecretMails {
       const retryMs = RETRIES_MS[number - 1];
       const { code, response_code } = reasonOf(error);
       const failure = { kind: mail.kind, attempt: number, code, response_code };
-      // A 5xx of SMTP is permanent, so a retry is pointless.
-      const isRefused = typeof response_code === "number" && response_code >= 500;
-      if (retryMs === undefined || isRefused) {
+      if (retryMs === undefined || refusesRecipient(error)) {
         this.counts.failed++;
         this.log.error(failure, "cannot send a mail; giving up");
         return;
@@ -112,10 +111,4 @@ export class SecretMails {
       this.timers.add(timer.unref());
     }
   }
-}
-
-/** Returns only codes: the message of a mail server may quote the mail, which has a secret link. */
-export function reasonOf(error: unknown): { code: unknown; response_code: unknown } {
-  const { code, responseCode } = isObject(error) ? error : {};
-  return { code, response_code: responseCode };
 }

@@ -24,6 +24,8 @@ const CALL_SECONDS_MAX = 1_800;
 const COMMIT_SECONDS_MAX = 60;
 /** One is made each hour. */
 const BACKUP_SECONDS_MAX = 3 * 3_600;
+/** It is tried five times by then. */
+const MAIL_SECONDS_MAX = 15 * 60;
 /** Causes of a rest that only its owner can end: he pays, or replaces the key. */
 const KEY_FAULTS = new Set(["account", "key", "access", "credentials"]);
 
@@ -80,8 +82,8 @@ const RULES: readonly GaugeRule[] = [
   {
     gauge: "tollgate_backup_age_seconds",
     above: BACKUP_SECONDS_MAX,
-    vi: (n) => `Bản sao lưu mới nhất đã cũ ${minutes(n)} phút`,
-    en: (n) => `The newest backup is ${minutes(n)} minutes old`,
+    vi: (n) => `Đã ${minutes(n)} phút chưa ghi nhận bản sao lưu nào của sổ cái`,
+    en: (n) => `No backup of the ledger was recorded for ${minutes(n)} minutes`,
     path: "/servers",
   },
   {
@@ -90,6 +92,13 @@ const RULES: readonly GaugeRule[] = [
     vi: (n) => `${n} tiến trình phục vụ bằng cấu hình hoặc phiên bản khác`,
     en: (n) => `${n} processes serve by another config or build`,
     path: "/servers",
+  },
+  {
+    gauge: "tollgate_mails_late_seconds",
+    above: MAIL_SECONDS_MAX,
+    vi: (n) => `Máy chủ thư không nhận thư cho khách đã ${minutes(n)} phút`,
+    en: (n) => `The mail server has taken no mail to customers for ${minutes(n)} minutes`,
+    path: "/messages",
   },
   {
     gauge: "tollgate_messages_given_up",

@@ -107,8 +107,8 @@ export const KINDS: readonly SecretKind[] = [
     usedBy: { en: "mails, at the mail server", vi: "thư gửi đi, ở máy chủ thư" },
     overlap: false,
     change: {
-      en: "Set it at the mail server, then here. Mails that were refused in between are sent again: `message list --state failed`, `message retry`.",
-      vi: "Đặt ở máy chủ thư, rồi ở đây. Thư bị từ chối trong lúc đó gửi lại được: `message list --state failed`, `message retry`.",
+      en: "Set it at the mail server, then here. Mails that were refused in between are sent again by themselves, for two days; later: `message retry-all`.",
+      vi: "Đặt ở máy chủ thư, rồi ở đây. Thư bị từ chối trong lúc đó tự gửi lại trong hai ngày; sau đó: `message retry-all`.",
     },
   },
   {

@@ -12,6 +12,8 @@ export interface TestMailServer {
   readonly mails: readonly ParsedMail[];
   /** Status codes for the next recipients (such as `450` or `550`), instead of accepting them. */
   readonly refusals: number[];
+  /** The same for the next senders. */
+  readonly senderRefusals: number[];
   /** Resolves with the mails to an address once there are `count`. */
   mailsTo(address: string, count?: number): Promise<ParsedMail[]>;
   /**
@@ -30,6 +32,12 @@ export async function startMailServer(
 ): Promise<TestMailServer> {
   const mails: ParsedMail[] = [];
   const refusals: number[] = [];
+  const senderRefusals: number[] = [];
+  const refuseNext = (codes: number[], done: (error?: Error) => void) => {
+    const code = codes.shift();
+    if (code === undefined) done();
+    else done(Object.assign(new Error("not now"), { responseCode: code }));
+  };
   const server = new SMTPServer({
     disabledCommands: ["STARTTLS"],
     authOptional: login === undefined,
@@ -41,11 +49,8 @@ export async function startMailServer(
       if (isRight) done(null, { user: username });
       else done(new Error("wrong password"));
     },
-    onRcptTo(_address, _session, done) {
-      const code = refusals.shift();
-      if (code === undefined) done();
-      else done(Object.assign(new Error("not now"), { responseCode: code }));
-    },
+    onMailFrom: (_address, _session, done) => refuseNext(senderRefusals, done),
+    onRcptTo: (_address, _session, done) => refuseNext(refusals, done),
     onData(stream, _session, done) {
       simpleParser(stream).then((mail) => {
         mails.push(mail);
@@ -78,6 +83,7 @@ export async function startMailServer(
     port,
     mails,
     refusals,
+    senderRefusals,
     mailsTo,
     async mailTo(address, like, count = 1) {
       const [newest] = (await mailsTo(address, count, like)).slice(-1);

@@ -480,6 +480,7 @@ export const text = {
   "message.next": "Next attempt",
   "message.none": "No messages.",
   "message.retry": "Send now",
+  "message.drop": "Delete",
   "kind.low-balance": "Low balance",
   "kind.budget": "Budget of a key",
   "kind.top-up": "Top-up",

@@ -482,6 +482,7 @@ export const text: Dictionary = {
   "message.next": "Lần thử tới",
   "message.none": "Không có tin nhắn.",
   "message.retry": "Gửi ngay",
+  "message.drop": "Xóa",
   "kind.low-balance": "Số dư thấp",
   "kind.budget": "Ngân sách của khóa",
   "kind.top-up": "Nạp tiền",

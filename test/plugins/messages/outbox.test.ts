@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { objectOf } from "../../../core/process/json.ts";
+import { Channels } from "../../../plugins/messages/channels.ts";
+import { Outbox } from "../../../plugins/messages/outbox.ts";
+import { printingTransport } from "../../../plugins/messages/transport.ts";
 import { type AccountsGateway, MAIL_FROM, startAccountsGateway } from "../../support/accounts.ts";
 import { type AdminTarget, admin } from "../../support/admin.ts";
 import { ArmedGateway } from "../../support/armed.ts";
@@ -192,5 +195,81 @@ t.test("mails of a gateway whose clock a test moves", async (t) => {
         t.match(JSON.stringify(bad.body), /en: expected a subject on the first line/);
       },
     );
+  });
+});
+
+t.test("a mail server that refuses the gateway, or one customer", async (t) => {
+  const user = "shop";
+  const first = await startMailServer({ user, password: "right" });
+  const { port } = first;
+  const smtp = { host: "127.0.0.1", port, user, password: "right", from: MAIL_FROM };
+  const booted = await bootInProcess(1, { smtp });
+  const { email } = await signedUp(booted, first);
+  await first.stop();
+  let mailServer = await startMailServer({ user, password: "other" }, port);
+  t.teardown(async () => {
+    await booted.close();
+    await mailServer.stop();
+  });
+  const { services } = booted.gateway;
+  const transport = printingTransport();
+  const channels = new Channels(undefined, transport);
+  // It reads the same rows.
+  const outbox = new Outbox({ services, transport, channels, counts: { sent: 0, failed: 0 } });
+  const [{ id: accountId } = { id: "" }] = await services.database.query<{ id: string }>(
+    "select id from accounts",
+  );
+  const text = { subject: "News", paragraphs: ["Of the shop."] };
+  const write = (cause: string) => {
+    const message = { accountId, cause, kind: "statement", texts: { vi: text, en: text } };
+    return services.messages.current.post(message);
+  };
+  const failsWith = (code: string) =>
+    until(`a mail fails with ${code}`, async () => {
+      return (await messages(booted)).some(({ failure }) => failure === code);
+    });
+
+  t.test("by a wrong password or its sender: no mail is given up", async (t) => {
+    await write("first");
+    await failsWith("535");
+    t.strictSame(await messages(booted, "failed"), []);
+    booted.pass(20 * MINUTE_MS);
+    t.ok((await outbox.state()).lateSeconds >= 1_200, "an operator learns of it");
+    await mailServer.stop();
+    mailServer = await startMailServer({ user, password: "right" }, port);
+    mailServer.senderRefusals.push(550);
+    await failsWith("550");
+    t.strictSame(await messages(booted, "failed"), []);
+    booted.pass(60 * MINUTE_MS);
+    await mailServer.mailTo(email, /News/);
+    await until("nothing waits", async () => (await messages(booted)).length === 0);
+    t.match(await outbox.state(), { givenUp: 0, newestGivenUp: null, lateSeconds: 0 });
+  });
+
+  t.test("given-up mails are sent again, or deleted, all at once", async (t) => {
+    const giveUp = async (...causes: string[]) => {
+      for (const cause of causes) {
+        mailServer.refusals.push(550);
+        await write(cause);
+      }
+      const isGivenUp = async () => (await messages(booted, "failed")).length === causes.length;
+      await until("they are given up", isGivenUp);
+    };
+    await giveUp("a", "b");
+    const { newestGivenUp } = await outbox.state();
+    t.ok(newestGivenUp && booted.now() - Number(newestGivenUp) < MINUTE_MS);
+    const post = (path: string) => admin(booted, "POST", `/messages/${path}`, {});
+    t.match((await post("retry-all")).body, { messages: 2 });
+    await mailServer.mailTo(email, /News/, 3);
+    await giveUp("c");
+    const [failed] = await messages(booted, "failed");
+    t.equal((await post(`${failed?.["id"]}/drop`)).status, 200);
+    t.equal((await post(`${failed?.["id"]}/drop`)).status, 404);
+    await giveUp("d");
+    t.match((await post("drop-all")).body, { messages: 1 });
+    await giveUp("e");
+    booted.pass(91 * 24 * 60 * MINUTE_MS);
+    await outbox.sweep();
+    t.strictSame(await messages(booted, "failed"), []);
   });
 });

@@ -78,7 +78,10 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
       { title: t("message.subject"), cell: ({ subject }) => subject ?? "" },
       { title: t("message.attempts"), isNumber: true, cell: ({ attempts }) => number(attempts) },
       { title: t("customers.state"), cell: state },
-      { title: t("actions"), cell: (message) => retryButton(message, again) },
+      {
+        title: t("actions"),
+        cell: (message) => [retryButton(message, again), dropButton(message, again)],
+      },
     ],
     async load({ account = "", ...filters }, limit, next) {
       const id = await findAccount(account);
@@ -207,16 +210,30 @@ function badge(kind: string, text: string): HTMLElement {
   return el("span", { class: `badge ${kind}` }, text);
 }
 
-function retryButton({ id, sent_at, to, subject }: Message, done: () => Promise<void>): Child {
-  if (sent_at !== null || !may("support")) return false;
-  return smallButton(t("message.retry"), `${to ?? ""}, ${id}`, () =>
+function retryButton(message: Message, done: () => Promise<void>): Child {
+  if (message.sent_at !== null) return false;
+  return changeButton("retry", message, done);
+}
+
+function dropButton(message: Message, done: () => Promise<void>): Child {
+  return message.failed_at !== null && changeButton("drop", message, done);
+}
+
+function changeButton(
+  word: "retry" | "drop",
+  { id, to, subject }: Message,
+  done: () => Promise<void>,
+): Child {
+  if (!may("support")) return false;
+  const action = t(`message.${word}`);
+  return smallButton(action, `${to ?? ""}, ${id}`, () =>
     openChange({
-      title: t("message.retry"),
+      title: action,
       about: el("p", {}, `${to ?? ""} · ${subject ?? ""}`),
       fields: [],
-      request: () => ({ path: `/messages/${id}/retry`, body: {} }),
-      command: () => commandText("message retry", { id }),
-      action: t("message.retry"),
+      request: () => ({ path: `/messages/${id}/${word}`, body: {} }),
+      command: () => commandText(`message ${word}`, { id }),
+      action,
       done,
     }),
   );
