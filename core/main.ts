@@ -89,8 +89,8 @@ async function main(): Promise<void> {
   const stop = async (signal: string) => {
     if (stopping) return;
     stopping = true;
-    log.info({ signal }, "stopping; calls in flight may finish");
     const limitMs = gateway.services.config.limits.drainMs + STOP_MS;
+    log.info({ signal, limitMs }, "stopping; calls in flight may finish");
     setTimeout(() => {
       log.error({ limitMs }, "cannot stop in time; ending now");
       process.exit(1);

@@ -131,6 +131,16 @@ t.test("SIGTERM", async (t) => {
     await gateway.start();
   });
 
+  t.test("gives a stop the time that a reload has set", async (t) => {
+    gateway.configure({ config: { limits: { drain_seconds: 600 } } });
+    gateway.signal("SIGHUP");
+    await until("the reload is done", () => gateway.logs.includes('"reloaded"'));
+    t.equal(await gateway.stop(), 0);
+    t.match(gateway.logs, /"limitMs":660000,"msg":"stopping; calls in flight may finish"/);
+    gateway.configure({});
+    await gateway.start();
+  });
+
   t.test(
     "ends calls that exceed the drain limit with an error in their protocol, charged as delivered",
     async (t) => {
