@@ -51,7 +51,8 @@ export const sets = ["upstream"];
 export const reads = ["headers", "admin"];
 
 /**
- * Translates requests and replies between Messages, Chat Completions and Responses, if client and model differ. Edits every request to the form that its model accepts.
+ * Translates requests and replies between Messages, Chat Completions and Responses, if client and model differ. Edits
+ * every request to the form that its model accepts.
  */
 export default function translate(services: Services): Plugin {
   const { prefix } = services.config.headers;
@@ -101,9 +102,11 @@ export default function translate(services: Services): Plugin {
     const other = isAlone ? "responses" : model.standard === "messages" ? "messages" : "chat";
     if (protocol === "responses") {
       const isSpoken = hasRoute(model, protocol, services.upstreams);
-      const isLeft = !isSpoken || needsSummary(call.body, model, services);
-      const own = needsFunctions(call.body, model, services) ? protocol : undefined;
-      return { byResponses: false, to: isLeft ? other : own };
+      if (!isSpoken || needsSummary(call.body, model, services)) {
+        return { byResponses: false, to: other };
+      }
+      const isNative = !needsFunctions(call.body, model, services);
+      return { byResponses: false, to: isNative ? undefined : protocol };
     }
     if (PROTOCOLS[protocol] === undefined) return PASSED;
     const body = call.body.outline;

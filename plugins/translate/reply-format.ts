@@ -40,6 +40,18 @@ export function restoredFormat(
 /** Returns the format that the client wants, and the name of its field. */
 function wantedBy(client: Protocol, body: JsonObject): [JsonObject | undefined, string] {
   if (client === "responses") return [objectOf(objectOf(body["text"])?.["format"]), "text.format"];
-  const given = objectOf(body["response_format"]);
-  return [{ ...given, ...objectOf(given?.["json_schema"]) }, "response_format"];
+  return [flatFormat(objectOf(body["response_format"])), "response_format"];
+}
+
+/** Returns a format of Chat in the fields of Responses, which has the schema beside the type. */
+export function flatFormat(format: JsonObject | undefined): JsonObject | undefined {
+  if (!format) return undefined;
+  const { json_schema: schema, ...rest } = format;
+  return { ...rest, ...objectOf(schema) };
+}
+
+/** Returns a format of Responses in the fields of Chat. */
+export function nestedFormat(format: JsonObject): JsonObject {
+  const { type, ...schema } = format;
+  return type === "json_schema" ? { type, json_schema: schema } : format;
 }

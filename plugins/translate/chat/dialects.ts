@@ -8,6 +8,7 @@ import {
   refuse,
 } from "../../../core/plugin/index.ts";
 import { argumentsOf } from "../arguments.ts";
+import { nestedFormat } from "../reply-format.ts";
 
 /** This thread rewrites the whole body, and all other calls wait. */
 const REWRITTEN_BYTES_MAX = 4 * 1_048_576;
@@ -64,7 +65,7 @@ function readInput(body: RequestBody): Refusal | undefined {
   const given = {
     max_completion_tokens: limit,
     reasoning_effort: objectOf(reasoning)?.["effort"],
-    response_format: chatFormat(objectOf(format)),
+    response_format: isObject(format) ? nestedFormat(format) : undefined,
     verbosity,
   };
   for (const [name, value] of Object.entries(given)) if (value != null) body.set(name, value);
@@ -108,11 +109,6 @@ function addCall(messages: JsonObject[], call: JsonObject): void {
 
 function functionCall(id: unknown, name: unknown, args: unknown): JsonObject {
   return { id, type: "function", function: { name, arguments: args } };
-}
-
-function chatFormat(format: JsonObject | undefined): JsonObject | undefined {
-  const { type, ...schema } = format ?? {};
-  return type === "json_schema" ? { type, json_schema: schema } : format;
 }
 
 /** Returns true for a function with its name beside its type, or without one: Responses and Messages have it so. */

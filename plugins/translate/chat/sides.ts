@@ -1,7 +1,7 @@
-import type { JsonObject, Profile } from "../../../core/plugin/index.ts";
+import { type JsonObject, objectOf, type Profile } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
 import { chatProfile, messagesProfile } from "../profile.ts";
-import { restoredFormat } from "../reply-format.ts";
+import { flatFormat, nestedFormat, restoredFormat } from "../reply-format.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { type ChatContext, chatContext, chatToMessagesRequest } from "./read/request.ts";
 import { chatToMessagesResponse } from "./read/response.ts";
@@ -40,11 +40,12 @@ export const chatUpstream: UpstreamSide = {
     if (!made.ok) return made;
     const facts = { ...made.context, marksRefusals: client !== "messages" };
     if (client === "messages") return { ...made, context: { facts } };
-    const { type = "", json_schema: schema } = made.body.response_format ?? {};
-    const { format, names } = restoredFormat(schema && { type, ...schema }, client, body);
-    const { type: kind, ...named } = format ?? {};
-    const own = kind === "json_object" ? format : { type: kind, json_schema: named };
-    const request = format ? { ...made.body, response_format: own } : made.body;
+    const { format, names } = restoredFormat(
+      flatFormat(objectOf(made.body.response_format)),
+      client,
+      body,
+    );
+    const request = format ? { ...made.body, response_format: nestedFormat(format) } : made.body;
     return { ...made, body: request, context: { facts, kept: new Set(names) } };
   },
   way(facts, state) {
