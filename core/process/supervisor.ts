@@ -23,6 +23,9 @@ const ALIVE_MS = 5_000;
 /** A worker is killed after so many questions without a reply, which take a minute. */
 const UNANSWERED_MAX = 12;
 
+/** Variable in the environment of a worker. */
+const WORKER = "TOLLGATE_WORKER";
+
 interface Member {
   readonly child: ChildProcess;
   /** Questions whether it is alive without a reply. Counts no time, so that a machine may sleep. */
@@ -49,7 +52,8 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
 
   return new Promise((resolve) => {
     function start(worker: number): void {
-      const child = fork(options.script, options.args);
+      const env = { ...process.env, [WORKER]: "1" };
+      const child = fork(options.script, options.args, { env });
       const bornMs = performance.now();
       const member = { child, unanswered: 0, reports: new Map(), awaited: new Map() };
       running.set(worker, member);
@@ -159,9 +163,12 @@ function send(member: Member | undefined, message: ToWorker): void {
   if (member?.child.connected) member.child.send(message, () => {});
 }
 
-/** Returns true if this process is a worker of a supervisor. */
+/**
+ * Returns true if this process is a worker of a supervisor. Other programs that start one, such as pm2, may have a channel
+ * to it too.
+ */
 export function isWorker(): boolean {
-  return process.send !== undefined;
+  return process.env[WORKER] !== undefined && process.send !== undefined;
 }
 
 /** Calls `callback` once the supervisor of this worker has died. */

@@ -118,3 +118,14 @@ setInterval(() => process.connected || whenOrphaned(() => process.exit(7)), 10);
   const [code] = await once(worker, "exit");
   t.equal(code, 7);
 });
+
+t.test("a gateway that another program supervises is no worker", async (t) => {
+  const program = `
+import { isWorker } from "${MODULE}";
+process.exit(isWorker() ? 1 : 0);`;
+  // As pm2 starts it.
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  t.strictSame(await once(child, "exit"), [0, null]);
+});

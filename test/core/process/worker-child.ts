@@ -2,11 +2,11 @@
  * A worker for the tests of the supervisor: prints its process id; ends by SIGTERM, or if the
  * supervisor dies.
  */
-import { whenOrphaned } from "../../../core/process/supervisor.ts";
+import { isWorker, whenOrphaned } from "../../../core/process/supervisor.ts";
 import { SupervisedWorkers } from "../../../core/process/workers.ts";
 
 const [behaviour] = process.argv.slice(2);
-if (behaviour === "broken") process.exit(3);
+if (behaviour === "broken" || !isWorker()) process.exit(3);
 const workers = new SupervisedWorkers();
 workers.report("pids", () => process.pid);
 process.on("SIGTERM", () => {
