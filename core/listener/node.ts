@@ -27,6 +27,8 @@ export function openNode(headerBytesMax: number, shared = false): Listener {
   let fallback: Handler = (response) => response.close();
   /** The last response on each connection. */
   const latest = new WeakMap<Socket, ServerResponse>();
+  /** The responses on each connection that have not left, in the order of their requests. */
+  const queues = new WeakMap<Socket, Set<NodeResponse>>();
   const isFlooded = floodWatch();
   let isStopping = false;
   let connections = 0;
@@ -41,7 +43,7 @@ export function openNode(headerBytesMax: number, shared = false): Listener {
     }
     const request = new NodeRequest(incoming);
     const handler = handlers.get(`${incoming.method} ${request.getUrl()}`) ?? fallback;
-    handler(new NodeResponse(incoming, outgoing), request);
+    handler(new NodeResponse(incoming, outgoing, queues.get(incoming.socket)), request);
   };
   const server = createServer(
     {
@@ -74,7 +76,13 @@ export function openNode(headerBytesMax: number, shared = false): Listener {
   server.on("connection", (socket: Socket) => {
     connections++;
     taken++;
-    socket.once("close", () => connections--);
+    const queue = new Set<NodeResponse>();
+    queues.set(socket, queue);
+    socket.once("close", () => {
+      connections--;
+      // `node:http` closes the first alone.
+      for (const response of queue) response.abort();
+    });
   });
   return {
     engine: "node",
@@ -228,14 +236,28 @@ class NodeResponse implements HttpResponse {
   constructor(
     private readonly incoming: IncomingMessage,
     private readonly outgoing: ServerResponse,
+    queue = new Set<NodeResponse>(),
   ) {
     const { socket } = incoming;
+    queue.add(this);
     socket.setTimeout(IDLE_MS);
     incoming.once("end", () => {
       // A reply that has left set a timeout of its own, which cuts the connection once it is idle.
       if (!this.isOver) socket.setTimeout(0);
     });
-    outgoing.once("close", () => this.abort());
+    outgoing.once("close", () => {
+      queue.delete(this);
+      this.abort();
+      // The timeout was that of this response.
+      const [next] = queue;
+      if (next) socket.setTimeout(next.timeoutMs);
+    });
+  }
+
+  /** Of its connection, once it is the first in the queue. */
+  private get timeoutMs(): number {
+    if (this.isOver) return UNREAD_MS;
+    return this.incoming.complete ? 0 : IDLE_MS;
   }
 
   onAborted(handler: () => void): this {
@@ -351,7 +373,7 @@ class NodeResponse implements HttpResponse {
     return this;
   }
 
-  private abort(): void {
+  abort(): void {
     if (this.isOver) return;
     this.isOver = true;
     this.aborted?.();
