@@ -17,6 +17,7 @@ import {
   type Verdict,
 } from "../../core/plugin/index.ts";
 import { readDialect } from "./chat/dialects.ts";
+import { flatCustomTools } from "./chat/read/tools.ts";
 import { FetchPlaces } from "./fetch-places.ts";
 import { hideIdentity } from "./identity.ts";
 import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
@@ -28,13 +29,7 @@ import { imageAddresses, putImagesIn, wantsBytes } from "./remote-images.ts";
 import type { ReplyTranslation } from "./reply-translation.ts";
 import { MarkingSink } from "./state/organisation.ts";
 import { StateSeal } from "./state/seal.ts";
-import {
-  hasForeignTools,
-  needsCut,
-  needsFunctions,
-  needsSummary,
-  organisationOf,
-} from "./targets.ts";
+import { needsCut, needsFunctions, needsSummary, organisationOf } from "./targets.ts";
 import { needsResponses, speaksResponsesAlone } from "./tools-by-responses.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { type Translation, translationOf } from "./translation.ts";
@@ -114,7 +109,7 @@ export default function translate(services: Services): Plugin {
       model.standard !== protocol ||
       isAlone ||
       needsCut(body, protocol, model, services) ||
-      (protocol === "chat" && hasForeignTools(call.body, model, services));
+      (protocol === "chat" && flatCustomTools(body).size > 0);
     return {
       byResponses: needsResponses(body, model, services),
       to: isTranslated ? other : undefined,

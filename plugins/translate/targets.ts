@@ -75,27 +75,12 @@ function typeOf(entry: unknown): unknown {
 }
 
 /** Returns true if a provider of the model is OpenAI's own, or one of which nothing else is stated. */
-function servedByOpenAi(
-  model: Model,
-  upstreams: Known["upstreams"],
-  protocol: Protocol = "responses",
-): boolean {
+function servedByOpenAi(model: Model, upstreams: Known["upstreams"]): boolean {
   return model.routes.some(({ upstream: name, profile }) => {
     const upstream = upstreams.get(name);
     const { maker = "openai" } = mergeProfiles(upstream?.config.profile, profile);
-    return maker === "openai" && upstream?.speaks(protocol) === true;
+    return maker === "openai" && upstream?.speaks("responses") === true;
   });
-}
-
-/**
- * Returns true if a Chat request has custom tools that its model's provider does not know: only OpenAI does, and only in the form
- * of Chat.
- */
-export function hasForeignTools(body: RequestBody, model: Model, { upstreams }: Known): boolean {
-  const tools = arrayOf(body.read("tools")).map((tool) => objectOf(tool) ?? {});
-  const custom = tools.filter(({ type }) => type === "custom");
-  if (custom.length === 0) return false;
-  return !servedByOpenAi(model, upstreams, "chat") || custom.some((tool) => !tool["custom"]);
 }
 
 /** Returns the organisation at the provider that a route states, or its upstream. */

@@ -1,5 +1,5 @@
 import type { JsonObject, Profile, Protocol } from "../../core/plugin/index.ts";
-import { customTools } from "./chat/read/tools.ts";
+import { flatCustomTools } from "./chat/read/tools.ts";
 import { chatFacts } from "./chat/sides.ts";
 import { edited } from "./edits/index.ts";
 import type { Translated } from "./notes.ts";
@@ -76,7 +76,7 @@ function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<
 
 /** A request in the model's own protocol is translated if the model does not know the kinds of tools that the client has. */
 function isPassed({ client, to }: Target, body: JsonObject): boolean {
-  return client === to && client !== "responses" && customTools(body).size === 0;
+  return client === to && client !== "responses" && flatCustomTools(body).size === 0;
 }
 
 /** Leaves a Chat request as it is: only its reply is translated, to be cut. */
