@@ -344,13 +344,15 @@ export class Incoming {
     inFlight.linger(call);
     const linger = (msMax: number) => {
       const { bytes } = reading;
-      this.linger = setTimeout(() => {
+      const look = () => {
         if (isOver(call.state)) return;
         // A chunked body says nothing of its length, so it gets no more time.
         const arrives = reading.bytes > bytes && !isChunked(call.headers);
         if (arrives && msMax > LINGER_MS) linger(msMax - LINGER_MS);
         else this.reply.refuseAndCut(refusal);
-      }, LINGER_MS);
+      };
+      // Once this turn has read: after a long turn, the body may lie in the socket, and to cut it there loses the reply.
+      this.linger = setTimeout(() => atEndOfTurn("request", look), LINGER_MS);
     };
     linger(LINGER_MS_MAX);
   }

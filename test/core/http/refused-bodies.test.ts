@@ -1,3 +1,4 @@
+import { setImmediate as turnOver } from "node:timers/promises";
 import t, { type Test } from "tap";
 import type { Plugin } from "../../../core/plugin/plugin.ts";
 import { refuse } from "../../../core/wire/refusal.ts";
@@ -10,6 +11,8 @@ const ENGINES = hasNativeEngine ? (["native", "node"] as const) : (["node"] as c
 const PATH = "/v1/chat/completions";
 const BODY_BYTES = 10;
 const PIECE_MS = 300;
+/** Longer than a refused call waits for more of its body. */
+const LONG_TURN_MS = 1_500;
 
 const strict: Plugin = {
   name: "strict",
@@ -63,6 +66,25 @@ for (const engine of ENGINES) {
             return headers["connection"] !== "close";
           });
         });
+
+        t.test(
+          `${what} leaves its connection usable if its body came in a long turn`,
+          async (t) => {
+            await until("a body that lies in the socket is read", async () => {
+              const client = await begin(t, path);
+              await pause();
+              // The next turn of the event loop then begins with the timers, before it reads.
+              await turnOver();
+              const sent = client.send(Buffer.alloc(BODY_BYTES, 32));
+              const endMs = performance.now() + LONG_TURN_MS;
+              while (performance.now() < endMs);
+              await sent;
+              const { headers } = await client.response();
+              client.destroy();
+              return headers["connection"] !== "close";
+            });
+          },
+        );
 
         t.test(`${what} gets its reply and is cut if its body stops`, async (t) => {
           const client = await begin(t, path);
