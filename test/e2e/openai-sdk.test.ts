@@ -318,7 +318,8 @@ t.test("OpenAI's official client", async (t) => {
       });
       const { body } = JSON.parse(data?.[0]?.revised_prompt ?? "");
       t.equal(body.image.length, 2);
-      await assertBalance(gateway, customer, "99000");
+      // The second reference image costs 0.24 of the price.
+      await assertBalance(gateway, customer, "98760");
     });
   });
 
