@@ -16,6 +16,8 @@ const PACKAGE = resolve(import.meta.dirname, "../../../../..");
 const FOLDER = "/etc/tollgate";
 const UNIT = "tollgate@.service";
 const TIMEOUT_MS = 30_000;
+/** The gateway's own checks have limits of their own; a busy machine takes long to load it. */
+const GATEWAY_TIMEOUT_MS = 180_000;
 /** Values of the template that are made up here. */
 const PASSWORD = "PASSWORD";
 const MASTER_KEY = "BASE64_OF_32_BYTES";
@@ -232,7 +234,7 @@ async function checkGateway(folder: string, values: Environment): Promise<Findin
   const { PATH } = process.env;
   const env = { PATH, ...Object.fromEntries(values), ...ports };
   const output = await new Promise<Finding[]>((settle) => {
-    const options = { env, cwd: place, timeout: TIMEOUT_MS };
+    const options = { env, cwd: place, timeout: GATEWAY_TIMEOUT_MS };
     execFile(process.execPath, args, options, (error, stdout, stderr) => {
       const lines = (error ? stderr || error.message : stdout).trim().split("\n");
       if (error) settle(lines.map((how) => ({ state: "to do", what, how: how.trim() })));
