@@ -120,12 +120,15 @@ function differencesOf(row: ReconcileRow, evidence: Evidence = NOTHING): Differe
   const { balance, entries, summed, quarantined } = evidence;
   const proven = evidence.proven ?? entries;
   const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd, ledgerSumMicroVnd } = row;
+  const loaded = availableMicroVnd + heldMicroVnd + uncommittedMicroVnd;
   // The row is of another instant than the evidence: only what is of one instant is compared.
-  const loadedOverSum = availableMicroVnd + heldMicroVnd + uncommittedMicroVnd - ledgerSumMicroVnd;
+  const expected = ledgerSumMicroVnd + proven - summed - quarantined;
+  // A wallet is loaded with 0 if more is in quarantine. A purse is always below zero.
+  const loadedAs = (amount: bigint) => (row.purse === null && amount < 0n ? 0n : amount);
   return {
     balance: proven - balance,
     entries: proven - entries,
-    loaded: proven - quarantined - summed - loadedOverSum,
+    loaded: loadedAs(expected) - loadedAs(loaded),
     proof: entries - summed,
   };
 }
@@ -140,7 +143,7 @@ function causeOf(
   if (balance !== 0n) return "balance";
   if (loaded !== 0n) return "loaded";
   if (proof !== 0n) return "proof";
-  return driftMicroVnd === 0n ? "none" : "quarantine";
+  return driftMicroVnd === 0n && evidence.quarantined === 0n ? "none" : "quarantine";
 }
 
 function further(one: bigint, other: bigint): bigint {

@@ -122,8 +122,8 @@ const NEXT: Readonly<Record<Drift["cause"], Readonly<Record<Language, string>>>>
     vi: "Sổ cái đúng; các cổng đã nạp số khác. Sửa lệch bỏ số đó, lượt gọi tiếp theo nạp số của sổ cái. Tự hết sau một ngày không có lượt gọi, hoặc với restore --yes.",
   },
   quarantine: {
-    en: "Calls in quarantine are charged, and not in the ledger yet. It ends with quarantine retry.",
-    vi: "Có lượt gọi đang cách ly đã tính tiền nhưng chưa vào sổ cái. Hết khi chạy quarantine retry.",
+    en: "Calls in quarantine are charged, and not in the ledger yet. It ends with quarantine retry, once the balance covers them.",
+    vi: "Có lượt gọi đang cách ly đã tính tiền nhưng chưa vào sổ cái. Hết khi chạy quarantine retry, lúc số dư đủ trả.",
   },
   proof: {
     en: "Only the sum that reconcile keeps is wrong. It ends with reconcile --full.",

@@ -118,6 +118,34 @@ for (const stores of ["embedded stores", "Redis and Postgres"]) {
       await reconciled("after a changed purse");
     });
 
+    t.test("more in quarantine than a wallet has is the cause, loaded or not", async (t) => {
+      const rich = await customerOf(gateway, { isCalled: false });
+      const empty = await createCustomer(gateway);
+      t.match(await show(empty), { cause: "none" });
+      for (const [customer, missing] of [
+        [empty, "-30000"],
+        [rich, "-10000"],
+      ] as const) {
+        await ledgerSql(
+          gateway,
+          `delete from quarantine;
+          insert into quarantine (call_id, account_id, charged, entry, error)
+          values ('q', '${customer.accountId}', 30000000000, '{}', 'x')`,
+        );
+        const known = { cause: "quarantine", can_be_mended: false, next: /once the balance/ };
+        t.match(await show(customer), { ...known, loaded_vnd: missing });
+        const response = await post(gateway, paths.messages, customer, bodies.messages({}));
+        t.equal(response.status, 402, response.text);
+        t.match(await show(customer), { ...known, loaded_vnd: "0", quarantined_vnd: "30000" });
+      }
+      // Now 0 is the wrong amount.
+      await ledgerSql(gateway, "delete from quarantine");
+      t.match(await show(rich), { cause: "loaded", difference_vnd: "20000" });
+      t.equal((await mend(rich, "20000")).code, 0);
+      await call(gateway, rich);
+      await reconciled("after the quarantine");
+    });
+
     t.test("more than the bound needs a second person, and the audit trail says it", async (t) => {
       const customer = await customerOf(gateway);
       await set(gateway, `update wallets set balance = balance + 6000000000000 ${of(customer)}`);
