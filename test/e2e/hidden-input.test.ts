@@ -34,6 +34,9 @@ const user = (...parts: readonly object[]) => [{ role: "user", content: parts }]
 const text = { type: "text", text: PROMPT };
 const tool = (type: string, more: object = {}) => ({ tools: [{ type, name: "t", ...more }] });
 
+/** OpenAI has no such part: Mistral does. */
+const NOT_AT_OPENAI = "document_url";
+
 /** Claude refuses the field without it. */
 const BETAS = { "anthropic-beta": "mcp-client-2025-11-20" };
 
@@ -117,6 +120,7 @@ t.test(`${CALLS} calls at once with input that no request shows, on 50,000 đ`, 
         t.strictSame([balance, writtenOff], [String(CREDIT_VND), 0n]);
       });
 
+      if (JSON.stringify(kind).includes(NOT_AT_OPENAI)) continue;
       t.test(`${protocol}, ${what}: the excess of one call at most if it is sold`, async (t) => {
         const { statuses, first, writtenOff } = await outcome(protocol, kind, sold);
         t.ok(statuses.has(200), `${[...statuses]} ${first}`);

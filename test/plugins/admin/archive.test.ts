@@ -89,7 +89,8 @@ t.test("archive", async (t) => {
     t.equal(exported.code, 0, exported.stderr);
     t.ok(await isDetached());
     await assert.rejects(commit([late]), /the month 2026-03 is archived/);
-    await assert.rejects(commit(calls.slice(0, 1)), /archived/, "a repeated call is not charged");
+    // A start after a crash hands over calls that the ledger has, free ones too: none is charged again.
+    await commit(calls.slice(0, 8));
 
     for (const words of [["reconcile"], ["reconcile", "--full"], ["reconcile"]]) {
       const { code, stdout } = await cli(...words);
