@@ -32,8 +32,20 @@ function hasTooManyParts(bytes: Buffer, type: string): boolean {
   return false;
 }
 
+/** Fields of an image call that give its reference images. */
+const REFERENCES = new Set(["image", "image_url", "reference_image", "ref_image"]);
 /** Fields of a form that may be files, and images given as text of any length. */
-const FILE_FIELDS = new Set(["image", "image_url", "reference_image", "ref_image", "mask"]);
+const FILE_FIELDS = new Set([...REFERENCES, "mask"]);
+
+/** Returns true for a field of reference images; a list of them has `[]` behind its name. */
+export function isReference(name: string): boolean {
+  return REFERENCES.has(oneOf(name));
+}
+
+/** Returns the name of one image in a list. */
+function oneOf(name: string): string {
+  return name.replace(/\[\]$/, "");
+}
 
 /**
  * Parses a multipart body. Returns its files, and its text fields as JSON would have them. Refuses
@@ -61,7 +73,7 @@ export function parseFormBody(
     const data = Buffer.from(part.data.buffer, part.data.byteOffset, part.data.length);
     const field = /^\w*/.exec(name)?.[0] ?? "";
     if (filename !== undefined) {
-      if (!FILE_FIELDS.has(name.replace(/\[\]$/, ""))) {
+      if (!FILE_FIELDS.has(oneOf(name))) {
         return refuse.badRequest(`${field}: must be text, not a file`, field);
       }
       form.push({ name, data, filename, ...(type && { type }) });

@@ -1,3 +1,4 @@
+import { isReference } from "../body/form.ts";
 import type { Model, Route } from "../catalogue/catalogue.ts";
 import {
   type AllowedFeatures,
@@ -317,17 +318,15 @@ function sizeFactor({ body }: Call, { media }: Model): number | Refusal {
   return refuse.badRequest(`size: at most ${most} pixels; ask for a smaller image`, "size");
 }
 
-const REFERENCE = /^(?:image|image_url|reference_image|ref_image)(?:\[\])?$/;
-
 /** Returns what the reference images of an edit add to the factor. A provider reads them again for each image it makes. */
 function referenceFactor(
   { endpoint, body, form }: Call,
   { referenceImages }: Model["media"],
 ): number {
   if (!endpoint.multipart || !referenceImages) return 0;
-  let images = form?.filter(({ name }) => REFERENCE.test(name)).length ?? 0;
+  let images = form?.filter(({ name }) => isReference(name)).length ?? 0;
   for (const name in body.outline) {
-    if (!REFERENCE.test(name)) continue;
+    if (!isReference(name)) continue;
     const given = body.read(name);
     images += Array.isArray(given) ? given.length : given == null ? 0 : 1;
   }

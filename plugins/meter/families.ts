@@ -220,15 +220,23 @@ export function familyOverhead(name: string): Overhead {
  * states override those of the model's family.
  */
 export class Overheads {
-  private readonly known = new WeakMap<Model, Overhead>();
+  private known = new WeakMap<Model, Overhead>();
+  /** Those that the known overheads are of. */
+  private upstreams: Services["upstreams"] | undefined = undefined;
 
-  constructor(readonly upstreams: Services["upstreams"]) {}
+  constructor(private readonly services: Pick<Services, "upstreams">) {}
 
   of(model: Model): Overhead {
+    const { upstreams } = this.services;
+    // A reload makes other upstreams, and keeps the models of a catalogue that has not changed.
+    if (this.upstreams !== upstreams) {
+      this.upstreams = upstreams;
+      this.known = new WeakMap();
+    }
     const known = this.known.get(model);
     if (known) return known;
     const each = model.routes.map((route): Overhead => {
-      const profile = this.upstreams.get(route.upstream)?.config.profile;
+      const profile = upstreams.get(route.upstream)?.config.profile;
       const stated = mergeProfiles(profile, route.profile).overhead_tokens;
       return { ...familyOverhead(route.model), ...definedIn(stated ?? {}) };
     });

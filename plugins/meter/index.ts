@@ -94,7 +94,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
   const likely = factorsOf(settings.estimate, false);
   const { prefix } = services.config.headers;
   const counter = new TokenCounter();
-  let overheads = new Overheads(services.upstreams);
+  const overheads = new Overheads(services);
   const throttledLog = new ThrottledLog(services.log);
 
   function choicesOf({ upstream }: Call): number {
@@ -119,16 +119,9 @@ export default function meter(services: Services, settings: Settings): Plugin {
     return mergeProfiles(profile, route.profile).cached_tokens === "beside";
   }
 
-  function overheadOf(model: Model) {
-    const { upstreams } = services;
-    // A reload makes other upstreams, and keeps the models of a catalogue that has not changed.
-    if (overheads.upstreams !== upstreams) overheads = new Overheads(upstreams);
-    return overheads.of(model);
-  }
-
   function setBound(call: Call, model: Model, contents: PlainContents): void {
     const most = inputTokensMax(model, choicesOf(call)) ?? Number.POSITIVE_INFINITY;
-    const overhead = overheadOf(model);
+    const overhead = overheads.of(model);
     const tokens = tokensOf(contents, bound, overhead);
     call.inputTokensLikely = tokensOf(contents, likely, overhead);
     // The window is the operator's word, and the provider may take more: then the whole prompt is held for.

@@ -62,7 +62,7 @@ export class PublishedCounts {
   private readonly overheads: Overheads;
 
   constructor(private readonly upstreams: Services["upstreams"]) {
-    this.overheads = new Overheads(upstreams);
+    this.overheads = new Overheads({ upstreams });
   }
 
   /** Returns the input tokens of a request to a model. */

@@ -57,11 +57,10 @@ export function provideAges(services: Services, ages: ClaimedRun<Standing>): voi
     help: "Age of the oldest posted call that is not in the ledger; 0 if there is none.",
     value() {
       const { commits, uncommittedCalls } = services.status;
-      // While the ledger is down it takes no reading either: calls wait since the last one at most.
-      const waits = commits.failing && uncommittedCalls() > 0;
-      const unread = waits ? age(ages.last?.atMs ?? startMs) : 0;
       const read = ages.last && age(ages.last.result.oldestPostMs);
-      return waits ? Math.max(read ?? 0, unread) : read;
+      if (!commits.failing || uncommittedCalls() === 0) return read;
+      // While the ledger is down it takes no reading either: calls wait since the last one at most.
+      return Math.max(read ?? 0, age(ages.last?.atMs ?? startMs));
     },
   });
   gauge("tollgate_quarantined_calls", "Calls in quarantine.", (last) => last.quarantined);

@@ -166,8 +166,7 @@ export async function makeUsagePartitions(
   for (let month = 0; month <= monthsAhead; month += 1) {
     const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + month));
     const at = first.toISOString();
-    if (isLong) await sql.script(`select make_usage_partition('${at}')`, { isLong });
-    else await makeUsagePartition(sql, at);
+    await sql.script(`select make_usage_partition('${at}')`, { isLong });
   }
 }
 

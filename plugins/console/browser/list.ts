@@ -1,7 +1,6 @@
 import { announce } from "../../page-parts/browser/announce.ts";
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
-import { failureText } from "../../page-parts/browser/failure.ts";
-import { choice, field, notice } from "../../page-parts/browser/form.ts";
+import { busy, choice, field, notice } from "../../page-parts/browser/form.ts";
 import { number } from "../../page-parts/browser/format.ts";
 import { icon } from "../../page-parts/browser/icons.ts";
 import { card, failed, waiting } from "../../page-parts/browser/page-head.ts";
@@ -119,35 +118,23 @@ export function list<Row extends object>(
     }
   }
 
-  /** Runs a button's work once at a time, and says above the buttons if it failed. */
-  const busy = (button: HTMLElement, work: () => Promise<void>) => async () => {
-    if (button.getAttribute("aria-busy") === "true") return;
-    button.setAttribute("aria-busy", "true");
-    fill(problem);
-    await work().catch((error: unknown) => fill(problem, notice("bad", failureText(error))));
-    button.removeAttribute("aria-busy");
+  const loadMore = async () => {
+    const request = latest;
+    const found = await of.load(bar.value(), SHOWN, next ?? {});
+    if (signal.aborted || request !== latest) return;
+    shown.push(...found.rows);
+    next = found.next;
+    draw(found.note);
   };
-  more.addEventListener(
-    "click",
-    busy(more, async () => {
-      const request = latest;
-      const found = await of.load(bar.value(), SHOWN, next ?? {});
-      if (signal.aborted || request !== latest) return;
-      shown.push(...found.rows);
-      next = found.next;
-      draw(found.note);
-    }),
-  );
+  more.addEventListener("click", () => void busy(more, problem, loadMore));
   const file = el("button", { type: "button", class: "small" }, icon("download"), t("list.csv"));
-  file.addEventListener(
-    "click",
-    busy(file, async () => {
-      const { rows, isCut } = await allRows(of, bar.value());
-      if (signal.aborted) return;
-      downloadCsv(of.file, rows);
-      if (isCut) fill(problem, notice("info", t("list.csv.cut", { count: number(rows.length) })));
-    }),
-  );
+  const download = async () => {
+    const { rows, isCut } = await allRows(of, bar.value());
+    if (signal.aborted) return;
+    downloadCsv(of.file, rows);
+    if (isCut) fill(problem, notice("info", t("list.csv.cut", { count: number(rows.length) })));
+  };
+  file.addEventListener("click", () => void busy(file, problem, download));
   void reload();
   return {
     element: el(

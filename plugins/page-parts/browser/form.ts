@@ -65,20 +65,29 @@ export function form(
   const button = el("button", { type: "submit", class: "primary" }, submitText);
   const element = el("form", { class: "stack", novalidate: false }, content, problem, button);
   explainInvalid(element);
-  element.addEventListener("submit", async (event) => {
+  element.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (button.getAttribute("aria-busy") === "true") return;
-    button.setAttribute("aria-busy", "true");
-    fill(problem);
-    try {
-      await submit();
-    } catch (error) {
-      fill(problem, notice("bad", failureText(error)));
-    } finally {
-      button.removeAttribute("aria-busy");
-    }
+    void busy(button, problem, submit);
   });
   return element;
+}
+
+/** Runs a button's work once at a time: until it settles the button is busy. Says in `problem` if it failed. */
+export async function busy(
+  button: HTMLElement,
+  problem: HTMLElement,
+  work: () => Promise<void>,
+): Promise<void> {
+  if (button.getAttribute("aria-busy") === "true") return;
+  button.setAttribute("aria-busy", "true");
+  fill(problem);
+  try {
+    await work();
+  } catch (error) {
+    fill(problem, notice("bad", failureText(error)));
+  } finally {
+    button.removeAttribute("aria-busy");
+  }
 }
 
 /** Says what is wrong with a field in the language of the page instead of the browser's. */

@@ -14,7 +14,7 @@ function overheadOf(routes: readonly [upstream: string, model: string, profile: 
   const profiles: Record<string, Profile> = { stating: { overhead_tokens: { request: 7 } } };
   const upstreams = { get: (name: string) => ({ config: { profile: profiles[name] } }) };
   const made = routes.map(([upstream, model, profile]) => ({ upstream, model, profile }));
-  return new Overheads(upstreams as never).of(modelOf({ routes: made as never }));
+  return new Overheads({ upstreams: upstreams as never }).of(modelOf({ routes: made as never }));
 }
 
 t.test("the overhead of a model is the largest of its routes, number by number", async (t) => {

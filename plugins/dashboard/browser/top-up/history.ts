@@ -1,6 +1,5 @@
-import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
-import { notice } from "../../../page-parts/browser/form.ts";
+import { el } from "../../../page-parts/browser/dom.ts";
+import { busy } from "../../../page-parts/browser/form.ts";
 import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
@@ -26,22 +25,15 @@ export async function orderHistory(signal: AbortSignal): Promise<HTMLElement> {
   const more = el("button", { type: "button" }, t("more"));
   more.hidden = next === null;
   const problem = el("div", { role: "alert" });
-  more.addEventListener("click", async () => {
-    if (next === null || more.getAttribute("aria-busy") === "true") return;
-    more.setAttribute("aria-busy", "true");
-    fill(problem);
-    try {
-      const page = await get<Page<TopUp>>("/top-ups", { limit: PAGE, before: next });
-      if (signal.aborted) return;
-      next = page.next;
-      rows.append(...page.data.map(row));
-      more.hidden = next === null;
-    } catch (error) {
-      fill(problem, notice("bad", failureText(error)));
-    } finally {
-      more.removeAttribute("aria-busy");
-    }
-  });
+  const loadMore = async () => {
+    if (next === null) return;
+    const page = await get<Page<TopUp>>("/top-ups", { limit: PAGE, before: next });
+    if (signal.aborted) return;
+    next = page.next;
+    rows.append(...page.data.map(row));
+    more.hidden = next === null;
+  };
+  more.addEventListener("click", () => void busy(more, problem, loadMore));
   return el(
     "div",
     { class: "stack" },
