@@ -9,7 +9,7 @@ import t from "tap";
 import { parse, stringify } from "yaml";
 import { packageRoot } from "../../core/process/root.ts";
 import { committedWallet, createCustomer, credit, usage, wallet } from "../support/admin.ts";
-import { ask, bodyOf } from "../support/ask.ts";
+import { ask, askUntilServed, bodyOf } from "../support/ask.ts";
 import { download, post, read } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, callsInFlight, noCallsInFlight, spent } from "../support/proof.ts";
@@ -338,7 +338,9 @@ t.test("a start", async (t) => {
     t.comment(`ready ${Math.round(performance.now() - startedAt)} ms after an empty folder`);
     try {
       const { key, accountId } = await createCustomer(fresh, { creditVnd: 10 });
-      t.equal((await ask(fresh.url, key, PATH, bodyOf(PATH))).status, 200);
+      const refused = (why: string) => t.comment(`refused: ${why}\n${fresh.logs}`);
+      const first = await askUntilServed(refused, fresh.url, key, PATH, bodyOf(PATH));
+      t.equal(first.status, 200);
       t.equal(await fresh.stop(), 0);
       await fresh.start();
       t.equal(

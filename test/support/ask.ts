@@ -1,5 +1,6 @@
 import type { Directive } from "./provider/directive.ts";
 import "./patient-fetch.ts";
+import { until } from "./until.ts";
 
 /**
  * Chat models of the shipped catalogue, one for each standard, and the two that serve one protocol
@@ -59,4 +60,22 @@ export function ask(
     body,
     ...(signal && { signal }),
   });
+}
+
+/**
+ * Posts one call again after each 503, as the SDKs do: on a busy machine, a disk that stands still refuses calls for a
+ * moment. `log` gets each refusal.
+ */
+export async function askUntilServed(
+  log: (refusal: string) => void,
+  ...call: Parameters<typeof ask>
+): Promise<Response> {
+  let reply = await ask(...call);
+  await until("a call is served", async () => {
+    if (reply.status !== 503) return true;
+    log(await reply.text());
+    reply = await ask(...call);
+    return false;
+  });
+  return reply;
 }

@@ -72,7 +72,8 @@ t.test("demo: the first start of the default config", async (t) => {
       t.match(text, /balance +100,000 đ/);
       t.ok(text.includes(gateway.url));
       const [line] = text.match(/^ {2}curl [\s\S]*?-d '[^']*'$/m) ?? [];
-      const { stdout } = await run("sh", ["-c", `${line} -s`]);
+      // A busy disk may refuse the first call for a moment.
+      const { stdout } = await run("sh", ["-c", `${line} -s --retry 30 --retry-delay 1`]);
       t.equal(JSON.parse(stdout).stop_reason, "end_turn");
       const { balance } = await committedWallet(gateway, await accountId());
       t.ok(Number(balance) < 100_000 && Number(balance) > 99_990, balance);
