@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { readAddress } from "../database/address.ts";
 import type { Grants, ServerConnections } from "../database/ping.ts";
 import { ALIVE_BODY } from "../http/health.ts";
+import { LIFETIMES } from "../money/lifetimes.ts";
 import type { Config } from "../plugin/config.ts";
 import { httpAddress, isLoopback } from "../plugin/public-host.ts";
 import { codeOf, messageOf } from "../process/thrown.ts";
@@ -15,6 +16,10 @@ const CONNECT_MS = 5_000;
 /** The rights of users outside of a folder's group. */
 const OTHERS = 0o007;
 const RETRY_MS = 250;
+/** PgBouncer refuses parameters that it cannot keep for a client, unless it is configured to drop them. */
+const POOLER_ADVICE =
+  "set ignore_startup_parameters = statement_timeout in PgBouncer, and the same timeout for the role, by " +
+  `alter role ROLE set statement_timeout = '${LIFETIMES.statementTimeoutMs}ms'`;
 
 /**
  * Checks what a config names outside of itself: the data folder, the address to listen on, Redis and Postgres. Runs
@@ -66,8 +71,11 @@ function stepsOf(
   if (ledger !== "embedded") {
     steps.push(async () => {
       const { grantsOf } = await import("../database/ping.ts");
-      const grants = await reach("stores.ledger", "Postgres", [ledger], grantsOf, patienceMs);
+      const ping = (url: string, timeoutMs: number) =>
+        grantsOf(url, timeoutMs, LIFETIMES.statementTimeoutMs);
+      const grants = await reach("stores.ledger", "Postgres", [ledger], ping, patienceMs);
       checkRights(grants);
+      checkStatementTimeout(grants);
       const { connections } = grants;
       const warnings = tlsWarnings(ledger);
       return connections
@@ -84,6 +92,15 @@ function checkRights({ role, database, mayCreate }: Grants): void {
   throw new Error(
     `stores.ledger: the role ${role} cannot make tables in the database ${database}; as a superuser, run ` +
       `alter database ${database} owner to ${role}`,
+  );
+}
+
+/** Throws if a pooler has dropped the time limit of statements: what is done about a slow ledger relies on it. */
+function checkStatementTimeout({ role, statementTimeoutMs }: Grants): void {
+  if (statementTimeoutMs > 0 && statementTimeoutMs <= LIFETIMES.statementTimeoutMs) return;
+  throw new Error(
+    "stores.ledger: the pooler before Postgres drops the statement_timeout that the gateway asks for; as a superuser, run " +
+      `alter role ${role} set statement_timeout = '${LIFETIMES.statementTimeoutMs}ms'`,
   );
 }
 
@@ -238,6 +255,7 @@ function placeOf(url: string): string {
 function reasonOf(error: unknown): string {
   const code = codeNameOf(error);
   const message = error instanceof Error ? error.message : "";
+  if (/unsupported startup parameter/.test(message)) return `${message}: ${POOLER_ADVICE}`;
   return /^E[A-Z]+$/.test(code) || message === "" ? code : message;
 }
 

@@ -21,15 +21,25 @@ export interface Grants {
    * Undefined behind a pooler, such as PgBouncer: the server's limits are not those of the gateway's connections then.
    */
   readonly connections: ServerConnections | undefined;
+  /** The server ends a statement of the gateway that takes longer than this, in milliseconds; 0: it ends none. */
+  readonly statementTimeoutMs: number;
 }
 
-/** Connects once, and reads them. Rejects with the driver's error, which names no password. */
-export async function grantsOf(url: string, timeoutMs: number): Promise<Grants> {
+/**
+ * Connects once, with the `statement_timeout` of the gateway, and reads them. Rejects with the driver's error, which names
+ * no password.
+ */
+export async function grantsOf(
+  url: string,
+  timeoutMs: number,
+  statementTimeoutMs: number,
+): Promise<Grants> {
   const address = readAddress(url);
   const sql = postgres(address.url, {
     ...wayTo({ address, timeoutMs, nowMs: () => performance.now() }),
     max: 1,
     onnotice: () => {},
+    connection: { statement_timeout: statementTimeoutMs },
   });
   try {
     const found = await sql<
@@ -40,6 +50,7 @@ export async function grantsOf(url: string, timeoutMs: number): Promise<Grants> 
         quote_ident(current_user) as role,
         quote_ident(current_database()) as database,
         coalesce(has_schema_privilege(current_schema(), 'create'), false) as "mayCreate",
+        (select setting::int from pg_settings where name = 'statement_timeout') as "statementTimeoutMs",
         least(
           current_setting('max_connections')::int
             - current_setting('superuser_reserved_connections')::int

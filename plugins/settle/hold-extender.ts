@@ -11,7 +11,10 @@ import type { Wallets } from "./posting.ts";
 
 interface ExtenderSettings {
   readonly sliceTokens: number;
-  /** Returns the error that ends a stream if its wallet or a limit is used up; undefined lets streams finish. */
+  /**
+   * Returns the error that ends a stream if its wallet or a limit is used up, or, without `short`, if its hold is gone;
+   * undefined lets streams finish.
+   */
   readonly onShort:
     | ((
         short:

@@ -96,10 +96,10 @@ export default function settle(
   /** Returns the refusal of the purse that does not cover the call, or of the wallet. */
   function notCovered(
     call: Call,
-    short: Extract<Awaited<ReturnType<Wallets["hold"]>>, { readonly kind: "short" }> | undefined,
+    short: Extract<Awaited<ReturnType<Wallets["hold"]>>, { readonly kind: "short" }>,
   ): Refusal {
-    const purse = call.purses.find(({ name }) => name === short?.purse);
-    return short && purse ? purse.refusal(short.availableMicroVnd) : insufficient();
+    const purse = call.purses.find(({ name }) => name === short.purse);
+    return purse ? purse.refusal(short.availableMicroVnd) : insufficient();
   }
 
   /** Reads from the ledger whether another process has revoked or paused the key, or suspended its account. */
@@ -237,7 +237,7 @@ export default function settle(
       addCallRoute(router, services);
     },
 
-    admit: (call) => emptyWallet(call, wallets, insufficient),
+    admit: (call) => emptyWallet(call, wallets, clock.now(), insufficient),
 
     request(call) {
       const { key, model } = call;
@@ -267,7 +267,7 @@ export default function settle(
       }
       return new HoldExtender(call, client, held, wallets, {
         sliceTokens: settings.slice_tokens,
-        onShort: mayFinish ? undefined : (short) => notCovered(call, short),
+        onShort: mayFinish ? undefined : (short) => (short ? notCovered(call, short) : HOLD_GONE),
       });
     },
 
@@ -313,3 +313,7 @@ export default function settle(
     },
   };
 }
+
+const HOLD_GONE = refuse.unavailable(
+  "The money held for this call was given back while the balances could not be reached; send the call again.",
+);

@@ -85,6 +85,8 @@ export class FileKeptProgress implements KeptProgress {
     } catch (error) {
       if (opened !== undefined) disk.close(opened);
       this.failed(error);
+      // A full disk would get one more empty file at each look.
+      this.remove(this.number);
     }
   }
 

@@ -30,8 +30,8 @@ interface OwnHold {
   readonly bucket: Bucket;
   readonly keyId: string;
   readonly purses: readonly Purse[] | undefined;
-  /** Epoch in which the hold was taken. A hold of an earlier epoch is gone. */
-  epoch: string;
+  /** Epoch in which the hold was taken. Undefined once the leases of this process there have ended. */
+  epoch: string | undefined;
 }
 
 /** Takes, extends and voids the holds of the calls that run in this process. */
@@ -104,11 +104,9 @@ export class Holds {
     this.own.delete(callId);
   }
 
-  /** Forgets all holds in a bucket, because this process's leases there have ended. */
+  /** The leases of this process in a bucket have ended: each hold there is taken again before it is extended. */
   expireAll(bucket: Bucket): void {
-    for (const [callId, hold] of this.own) {
-      if (hold.bucket === bucket) this.own.delete(callId);
-    }
+    for (const hold of this.own.values()) if (hold.bucket === bucket) hold.epoch = undefined;
   }
 
   /**
@@ -158,7 +156,7 @@ export class Holds {
   }
 
   /**
-   * Takes the hold of a running call again, after Redis lost it. Returns `short` if the wallet cannot afford it, `gone` if
+   * Takes the hold of a running call again, after Redis lost it, or another gateway voided it. Returns `short` if the wallet cannot afford it, `gone` if
    * the call was posted since: no post would end its hold any more.
    */
   private async holdAgain(extension: ExtendRequest, hold: OwnHold): Promise<ExtendResult> {

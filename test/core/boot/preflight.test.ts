@@ -221,16 +221,59 @@ t.test("the connections to Postgres", async (t) => {
     const url = ledger.replace(String(server.port), String(port));
     t.strictSame(await check(t, { stores: { ledger: url, connections: 1_000 } }), []);
   });
+
+  t.test("behind a pooler need the time limit of statements", async (t) => {
+    const pgbouncer = await startPooler(server.port, "refuse");
+    t.teardown(() => pgbouncer.close());
+    const at = (pooler: Server) =>
+      ledger.replace(String(server.port), String((pooler.address() as AddressInfo).port));
+    await t.rejects(check(t, { stores: { ledger: at(pgbouncer) } }), {
+      message: /unsupported startup parameter: statement_timeout: set ignore_startup_parameters = /,
+    });
+    const ignoring = await startPooler(server.port, "drop");
+    t.teardown(() => ignoring.close());
+    await t.rejects(check(t, { stores: { ledger: at(ignoring) } }), {
+      message: /drops the statement_timeout .* run alter role postgres set statement_timeout = '30000ms'/,
+    });
+    const owner = postgres(ledger, { max: 1 });
+    await owner`alter role postgres set statement_timeout = '30s'`;
+    t.strictSame(await check(t, { stores: { ledger: at(ignoring) } }), []);
+    await owner`alter role postgres reset statement_timeout`;
+    await owner.end();
+  });
 });
 
-/** Names itself as the process that serves the client, as PgBouncer does. */
-async function startPooler(target: number) {
+const TIMEOUT = Buffer.from("statement_timeout\u0000");
+const UNSUPPORTED = errorMessage("08P01", "unsupported startup parameter: statement_timeout");
+
+/** An ErrorResponse of Postgres. */
+function errorMessage(code: string, message: string): Buffer {
+  const fields = Buffer.from(["SFATAL", `C${code}`, `M${message}`, ""].join("\u0000") + "\u0000");
+  const head = Buffer.from("E\0\0\0\0");
+  head.writeUInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
+/**
+ * Names itself as the process that serves the client, as PgBouncer does. It passes `statement_timeout` on, drops it from
+ * the first message of a client, or refuses it.
+ */
+async function startPooler(target: number, timeout: "pass" | "drop" | "refuse" = "pass") {
   // BackendKeyData: its name, its length, and the number of a process.
   const head = Buffer.from([75, 0, 0, 0, 12]);
   const pooler = createServer((client) => {
     const server = connect(target, "127.0.0.1");
     let isNamed = false;
-    client.on("data", (chunk) => server.write(chunk)).on("error", () => server.destroy());
+    client.on("error", () => server.destroy());
+    client.on("data", (chunk: Buffer) => {
+      const at = timeout === "pass" ? -1 : chunk.indexOf(TIMEOUT);
+      if (at === -1) return server.write(chunk);
+      if (timeout === "refuse") return client.end(UNSUPPORTED);
+      const end = chunk.indexOf(0, at + TIMEOUT.length) + 1;
+      const shorter = Buffer.concat([chunk.subarray(0, at), chunk.subarray(end)]);
+      shorter.writeUInt32BE(shorter.length);
+      return server.write(shorter);
+    });
     server.on("data", (chunk: Buffer) => {
       const at = isNamed ? -1 : chunk.indexOf(head);
       if (at !== -1) {

@@ -95,7 +95,7 @@ t.test("TLS to Postgres, by sslmode", async (t) => {
     t.test(`${server}, called ${host}: ${settings.replaceAll(folder, "")}`, async (t) => {
       const url = urlOf(server, host, settings);
       const kind = server === "no TLS" ? "plain" : "encrypted";
-      const pinged = await grantsOf(url, 10_000).then(() => kind, String);
+      const pinged = await grantsOf(url, 10_000, 30_000).then(() => kind, String);
       t.match(pinged, outcome);
       const queried = async () => {
         const { log } = recordedLog();

@@ -53,4 +53,6 @@ t.test("the wallet is not looked at for a short body, without a key or a price",
   t.strictSame(await admitted({ changes: { key: undefined } }), ["read", 0]);
   t.strictSame(await admitted({ changes: { endpoint: SERVES_NOTHING } }), ["read", 0]);
   t.strictSame(await admitted({ changes: { key: keyOf() } }), [402, 1]);
+  const free = keyOf({ discountBps: 10_000 });
+  t.strictSame(await admitted({ available: 0, changes: { key: free } }), ["read", 0]);
 });

@@ -225,11 +225,11 @@ t.test("a stream whose extension is refused", async (t) => {
     t.match(stream.cuts, [{ kind: "exhausted", refusal: { status: 429, message: "the day's" } }]);
   });
 
-  t.test("ends if its hold has expired", async (t) => {
+  t.test("ends if its hold is gone, and is not asked to top up", async (t) => {
     const stream = await new Stream().begin();
     stream.desk.wallets.onExtend = () => ({ kind: "gone" });
     stream.deliver(16);
-    t.match(stream.cuts, [{ kind: "exhausted", refusal: { status: 402 } }]);
+    t.match(stream.cuts, [{ kind: "exhausted", refusal: { status: 503, message: /given back/ } }]);
   });
 
   t.test("ends only once it has delivered what it holds, if the refusal is late", async (t) => {

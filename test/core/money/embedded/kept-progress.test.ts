@@ -106,6 +106,7 @@ t.test("a disk that fails is logged, and the file before it stays", async (t) =>
   isFull = true;
   t.strictSame(keep(2), { generation: 1, commits: commitsOf(2) }, "the process goes on");
   t.match(lines, [{ msg: /cannot write the ledger's progress/ }]);
+  t.strictSame(files(), ["progress.1"], "nothing of the failed one is left");
   t.strictSame(found(), { generation: 1, commits: commitsOf(1) });
 });
 
