@@ -34,6 +34,8 @@ interface JsonRoute<Visitor> {
 export interface OperatorRoute extends JsonRoute<Operator> {
   /** The least right that it needs. Default: `read` for a GET, `owner` for a change. */
   readonly right?: Right;
+  /** True if an operator must have proved lately who it is, as for money: with it a stolen session takes an account. */
+  readonly needsProof?: true;
   /** Returns about what an id in the path names: fields for the audit trail, beside those of the request. `account_id`: whose it is. */
   subject?(params: PlainRequest["params"]): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
@@ -72,6 +74,7 @@ export function addOperatorRoutes(
   for (const route of routes) {
     const isChange = route.method !== "GET";
     const right = route.right ?? (isChange ? "owner" : "read");
+    const needsProof = isChange && (route.needsProof ?? PROVEN.includes(right));
     const action = `${route.method} ${prefix}${route.path}`;
     const audited: OperatorRoute = {
       ...route,
@@ -84,7 +87,7 @@ export function addOperatorRoutes(
     };
     const enter = async (request: PlainRequest) => {
       const operator = await services.guards.operator.current(request);
-      return isRefusal(operator) ? operator : (missing(operator, right, isChange) ?? operator);
+      return isRefusal(operator) ? operator : (missing(operator, right, needsProof) ?? operator);
     };
     const handler = handlerOf(services, audited, enter);
     addRoute(router, prefix, route, { handler, forOperators: true, right });
@@ -94,14 +97,14 @@ export function addOperatorRoutes(
 const PROVEN: readonly Right[] = ["refund", "money", "owner"];
 
 /** Returns a refusal if the operator lacks a right, or has to prove once more who it is. */
-function missing({ role, needsProof }: Operator, right: Right, isChange: boolean) {
+function missing({ role, needsProof }: Operator, right: Right, isProven: boolean) {
   if (!roles.allow(role, right)) {
     const allowed = roles.names.filter((name) => roles.allow(name, right)).join(", ");
     return refuse.forbidden(`This needs the role ${allowed}; yours is ${role}.`, {
       code: "role_forbids",
     });
   }
-  if (!isChange || !needsProof || !PROVEN.includes(right)) return undefined;
+  if (!isProven || !needsProof) return undefined;
   return refuse.forbidden("Send your password or a code to POST /admin/v1/proof first.", {
     code: "proof_required",
   });

@@ -9,6 +9,7 @@ import {
   type Refusal,
   readBody,
   refuse,
+  roles,
   v,
   walletJson,
 } from "../../core/plugin/index.ts";
@@ -117,6 +118,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
       method: "POST",
       path: "/accounts/:account/email",
       right: "support",
+      needsProof: true,
       async handle({ params, body }) {
         const wanted = readBody(newEmail, body);
         if (isRefusal(wanted)) return wanted;
@@ -156,11 +158,12 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
     {
       method: "GET",
       path: "/accounts/:account/sessions",
-      async handle({ params }) {
+      async handle({ params }, { role }) {
         const account = await credentials.ofAccount(params["account"] ?? "");
         if (!account) return unknownAccount();
         const { accountId, isEmailVerified, passwordHash } = account;
         const sessions = await context.sessions.list(accountId);
+        const isShown = roles.allow(role, "customers");
         return done({
           email_verified: isEmailVerified,
           has_password: passwordHash !== null,
@@ -168,8 +171,8 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
           sessions: sessions.map(({ createdAt, seenAt, remoteAddress, userAgent }) => ({
             created_at: createdAt.toISOString(),
             seen_at: seenAt.toISOString(),
-            remote_address: remoteAddress,
-            user_agent: userAgent,
+            remote_address: isShown ? remoteAddress : null,
+            user_agent: isShown ? userAgent : null,
           })),
         });
       },
@@ -192,6 +195,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
       method: "POST",
       path: "/accounts/:account/second-factor/off",
       right: "support",
+      needsProof: true,
       async handle({ params, body }) {
         const wanted = readBody(reasoned, body);
         if (isRefusal(wanted)) return wanted;

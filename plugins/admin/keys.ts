@@ -7,6 +7,7 @@ import {
   readBody,
   readQuery,
   refuse,
+  roles,
   type Services,
 } from "../../core/plugin/index.ts";
 import { keyBodies, keyBody } from "./bodies.ts";
@@ -25,6 +26,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
       method: "POST",
       path: "/accounts/:account/keys",
       right: "support",
+      needsProof: true,
       async handle({ params, body }) {
         const account = params["account"] ?? "";
         const wanted = readBody(newKey, body);
@@ -59,9 +61,14 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
     {
       method: "GET",
       path: "/keys",
-      async handle({ query }) {
+      async handle({ query }, { role }) {
         const wanted = readQuery(keySearch, query);
         if (isRefusal(wanted)) return wanted;
+        // The keys that parts of a beginning find would spell it out.
+        if (!isId(wanted.query.toLowerCase()) && !roles.allow(role, "customers")) {
+          const message = "Your role does not see beginnings of keys: send the id of a key.";
+          return refuse.forbidden(message, { param: "query" });
+        }
         const found = await accounts.findKeys(wanted.query);
         const emails = await accounts.emails(found.map(({ accountId }) => accountId));
         return done(

@@ -13,7 +13,7 @@ import { unknownAccount } from "./unknown.ts";
  * Routes to suspend and resume an account, to set its discount, and to note something about it, which the audit trail keeps.
  * Calls in flight are not affected.
  */
-export function standingRoutes({ accounts }: Services): OperatorRoute[] {
+export function standingRoutes({ accounts, teamMembers }: Services): OperatorRoute[] {
   const changeTo = (path: string, status: "active" | "suspended"): OperatorRoute => ({
     method: "POST",
     right: "support",
@@ -23,6 +23,10 @@ export function standingRoutes({ accounts }: Services): OperatorRoute[] {
       const wanted = readBody(because, body);
       if (isRefusal(wanted)) return wanted;
       if (!isId(id) || !(await accounts.setStatus(id, status))) return unknownAccount(id);
+      // The keys that this person has in teams of others.
+      const ofTeams = (await teamMembers.current?.keysOf(id)) ?? [];
+      const teams = new Set(ofTeams.map(({ accountId }) => accountId));
+      await Promise.all([...teams].map((team) => accounts.keysChanged(team)));
       return done({ id, status });
     },
   });

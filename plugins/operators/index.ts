@@ -16,6 +16,7 @@ import { commands } from "./commands.ts";
 import { type Options, options } from "./options.ts";
 import { People } from "./people.ts";
 import { operatorRoutes } from "./routes.ts";
+import { sealAgain } from "./second-factors.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -43,6 +44,8 @@ export default function operators(services: Services, settings: Options): Plugin
   const throttle = new Throttle(database, clock);
   const { host, port } = config.admin.listen ?? config.listen;
   let address = reachableAddress(httpAddress(host, port));
+
+  let sealing = Promise.resolve();
 
   const linkOf = (token: string) => {
     const base = settings.console_url?.replace(/\/+$/, "") ?? `${address}/console`;
@@ -84,6 +87,7 @@ export default function operators(services: Services, settings: Options): Plugin
           return true;
         },
       });
+      sealing = sealAgain(services, people);
     },
 
     listening(at) {
@@ -101,6 +105,9 @@ export default function operators(services: Services, settings: Options): Plugin
       ]);
     },
 
-    stop: () => task.stop(),
+    async stop() {
+      await task.stop();
+      await sealing;
+    },
   };
 }

@@ -95,7 +95,8 @@ export function operatorRoutes(
         const person = await personIn(params);
         if (isRefusal(person)) return person;
         const { email, role } = person;
-        return done({ email, role, link: linkOf(await people.reset(person.id)) });
+        const link = linkOf(await people.reset(person.id));
+        return done({ email, role, link, tokens_in_use: await tokens.madeBy(email) });
       },
     },
     {

@@ -18,6 +18,7 @@ import type { Attempt, Throttle } from "../sign-in-parts/throttle.ts";
 import { newTotpSecret, stepOf, totpUri } from "../sign-in-parts/totp.ts";
 import { weakPassword } from "../sign-in-parts/weak-password.ts";
 import type { People, Person } from "./people.ts";
+import { unsealed } from "./second-factors.ts";
 import type { Tokens } from "./tokens.ts";
 
 const TOTP_CODE = /^\d{6}$/;
@@ -204,26 +205,12 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
       : await people.useRecoveryCode(person.id, code);
     if (!isRight) return wrongCode();
     await throttle.giveBack(...tries);
-    if (isTotp) await sealAgain(person);
     return undefined;
   }
 
   function stepIn(person: Person, code: string): number | undefined {
-    const secret = unsealed(person);
+    const secret = unsealed(services, person);
     return secret === undefined ? undefined : stepOf(secret, code, services.clock.now());
-  }
-
-  function unsealed({ id, sealed, sealedBy }: Person): string | undefined {
-    if (sealed === null || sealedBy === null) return undefined;
-    return services.keySealer.current?.unseal({ keyId: id, accountId: id, sealed, sealedBy });
-  }
-
-  /** So that an older master key can go once everyone has signed in. */
-  async function sealAgain(person: Person): Promise<void> {
-    const secret = unsealed(person);
-    const next = secret && services.keySealer.current?.seal(person.id, person.id, secret);
-    if (!next || person.sealedBy === null || next.sealedBy === person.sealedBy) return;
-    await people.reseal(person.id, person.sealedBy, next.sealed, next.sealedBy);
   }
 }
 

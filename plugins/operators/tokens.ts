@@ -125,6 +125,15 @@ export class Tokens {
     return revoked.length;
   }
 
+  /** Returns how many tokens of a person are in use. */
+  async madeBy(person: string): Promise<number> {
+    const found = await this.database.query(
+      "select from operator_tokens where person = $1 and revoked_at is null and ends_at > $2",
+      [person, this.now()],
+    );
+    return found.length;
+  }
+
   /** Deletes sessions that have ended. */
   async sweep(): Promise<void> {
     await this.database.query(

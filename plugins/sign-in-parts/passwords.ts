@@ -20,8 +20,9 @@ const WAITING_MAX = 64;
  * 38 MiB and the delay is bounded. Returns "busy" if the queue is full.
  */
 export class Passwords {
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
+  /** For all plugins together: they share the thread pool. */
+  private static running = 0;
+  private static readonly waiting: (() => void)[] = [];
   /** Checked if there is no account, so that the response time does not reveal that. No password matches it. */
   private readonly dummyHash = hashOfNothing();
 
@@ -39,17 +40,17 @@ export class Passwords {
   }
 
   private async inTurn<T>(work: () => Promise<T>): Promise<T | "busy"> {
-    if (this.running >= AT_ONCE) {
-      if (this.waiting.length >= WAITING_MAX) return "busy";
-      await new Promise<void>((resolve) => this.waiting.push(resolve));
-    } else this.running += 1;
+    if (Passwords.running >= AT_ONCE) {
+      if (Passwords.waiting.length >= WAITING_MAX) return "busy";
+      await new Promise<void>((resolve) => Passwords.waiting.push(resolve));
+    } else Passwords.running += 1;
     try {
       return await work();
     } finally {
       // The next in the queue takes over this slot, so `running` stays.
-      const next = this.waiting.shift();
+      const next = Passwords.waiting.shift();
       if (next) next();
-      else this.running -= 1;
+      else Passwords.running -= 1;
     }
   }
 }

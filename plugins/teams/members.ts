@@ -133,13 +133,15 @@ export class Members {
     return own.length;
   }
 
-  /** Returns the limits of a member; undefined if he has not joined, or was removed. */
+  /** Returns the limits of a member; undefined if he has not joined, was removed, or is suspended himself. */
   async limitsOf(id: string): Promise<Limits | undefined> {
-    const [found] = await this.query<Pick<Member, "limits">>(
-      "select limits from team_members where id = $1 and joined_at is not null and removed_at is null",
+    const [found] = await this.query<Pick<Member, "limits" | "ownAccountId">>(
+      `select limits, own_account_id as "ownAccountId" from team_members
+      where id = $1 and joined_at is not null and removed_at is null`,
       [id],
     );
-    return found?.limits;
+    const own = found && (await this.services.accounts.find(found.ownAccountId ?? ""));
+    return own?.status === "active" ? found?.limits : undefined;
   }
 
   /** Returns the keys that an account's person has as a member of others' teams. */

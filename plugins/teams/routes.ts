@@ -49,10 +49,19 @@ export function teamRoutes(
     return member ? { accountId, role: member.role, member } : noSuchTeam();
   }
 
-  /** Returns the place of someone who may see and change members, or a refusal. */
+  /** Returns the place of someone who may see members, or a refusal. */
   async function leaderOf(request: PlainRequest, customer: Customer): Promise<Place | Refusal> {
     const place = await placeOf(request, customer);
     return isRefusal(place) || place.role !== "member" ? place : notAllowed();
+  }
+
+  /** Returns the place of someone who may change members, or a refusal. A paused manager would spend through another one. */
+  async function changerOf(request: PlainRequest, customer: Customer): Promise<Place | Refusal> {
+    const place = await leaderOf(request, customer);
+    if (isRefusal(place) || !place.member) return place;
+    const { paused, ends_at } = place.member.limits;
+    const isOver = ends_at != null && Date.parse(ends_at) <= clock.now();
+    return paused || isOver ? notAllowed() : place;
   }
 
   async function memberOf({ params }: PlainRequest, { accountId }: Place) {
@@ -123,7 +132,7 @@ export function teamRoutes(
       method: "POST",
       path: "/teams/:team/members",
       async handle(request, customer) {
-        const place = await leaderOf(request, customer);
+        const place = await changerOf(request, customer);
         if (isRefusal(place)) return place;
         const wanted = readBody(newMember, request.body);
         if (isRefusal(wanted)) return wanted;
@@ -150,7 +159,7 @@ export function teamRoutes(
       method: "POST",
       path: "/teams/:team/members/:member",
       async handle(request, customer) {
-        const place = await leaderOf(request, customer);
+        const place = await changerOf(request, customer);
         if (isRefusal(place)) return place;
         const member = await memberOf(request, place);
         if (!member) return noSuchMember();
@@ -175,7 +184,7 @@ export function teamRoutes(
       method: "POST",
       path: "/teams/:team/members/:member/remove",
       async handle(request, customer) {
-        const place = await leaderOf(request, customer);
+        const place = await changerOf(request, customer);
         if (isRefusal(place)) return place;
         if (place.role !== "owner") return notAllowed();
         const member = await memberOf(request, place);

@@ -126,22 +126,28 @@ t.test("a viewer reads no address of a customer, and gets no file", async (t) =>
 });
 
 t.test(
-  "money and operators need a proof of who it is, if the operator has to give one",
+  "money, operators and what gives an account away need a proof of who it is, if the operator has to give one",
   async (t) => {
     const person = { name: "a", role: "owner", person: "a", needsProof: true } as const;
     const statuses: string[] = [];
-    for (const right of ["support", "money", "owner"] as const) {
+    const routes = [
+      { right: "support" },
+      { right: "support", needsProof: true },
+      { right: "money" },
+      { right: "owner" },
+    ] as const;
+    for (const given of routes) {
       const router = new Router();
       const handle = async () => ({ status: 200 });
       addOperatorRoutes(router, servicesOf(person), "/a", [
-        { method: "POST", path: "/b", right, handle },
+        { method: "POST", path: "/b", ...given, handle },
       ]);
       const [route] = router.all();
       if (route === undefined || !("handler" in route)) throw new Error("the route is missing");
       const request = { path: "/a/b", headers: {}, params: {}, body: Buffer.from("{}") };
       const reply = await route.handler(request as unknown as PlainRequest);
-      statuses.push(`${right} ${reply.status}`);
+      statuses.push(`${given.right} ${reply.status}`);
     }
-    t.strictSame(statuses, ["support 200", "money 403", "owner 403"]);
+    t.strictSame(statuses, ["support 200", "support 403", "money 403", "owner 403"]);
   },
 );

@@ -10,6 +10,7 @@ import { admin, committedWallet, credit } from "../../support/admin.ts";
 import { BrowserSession, PASSWORD, signedUp } from "../../support/browser-session.ts";
 import type { TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
+import { anonymous, createOperator, OPERATOR_PASSWORD, totpCode } from "../../support/operators.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
 
@@ -285,6 +286,7 @@ t.test("the master key", async (t) => {
         const { secret } = (await session.post("/second-factor", { current: PASSWORD })).body;
         const codeOf = (aside: number) => codeAt(secret, Math.floor(Date.now() / 30_000) + aside);
         await session.post("/second-factor/confirm", { code: codeOf(0) });
+        const operator = await createOperator(gateway, "owner");
         const reveal = async () => {
           const answer = await session.post(`/keys/${body.id}/reveal`);
           return answer.code ?? answer.body.key;
@@ -298,8 +300,13 @@ t.test("the master key", async (t) => {
           await delay(20);
         }
         t.match(gateway.logs, "sealed keys with the newest");
+        const ofOperators = "sealed second factors of operators with the newest";
+        await until("those of operators too", () => gateway.logs.includes(ofOperators));
         await restart({ master_keys: [two] });
         t.equal(await reveal(), body.key);
+        const { email } = operator;
+        const credentials = { email, password: OPERATOR_PASSWORD, code: totpCode(operator.secret) };
+        t.equal((await anonymous(gateway, "/sign-in", credentials)).status, 200);
         const wrong = { id: "two", key: `\${MASTER_ONE}` };
         await t.rejects(restart({ master_keys: [wrong] }), /master_keys: "two" is another key/);
         await restart({ master_keys: [two] });

@@ -101,7 +101,7 @@ t.test("operators", async (t) => {
     const person = await createOperator(gateway, "support", "leaves@shop.test");
     t.equal((await admin(person.session, "GET", "/accounts")).status, 200);
     const reset = await admin(gateway, "POST", "/operators/leaves@shop.test/reset", {});
-    t.match(reset, { status: 200, body: { link: /#token=/ } });
+    t.match(reset, { status: 200, body: { link: /#token=/, tokens_in_use: 0 } });
     t.equal((await admin(person.session, "GET", "/accounts")).status, 401);
     t.equal((await admin(gateway, "POST", "/operators/leaves@shop.test/remove", {})).status, 200);
     const token = String(reset.body["link"]).split("#token=")[1] ?? "";
@@ -212,6 +212,11 @@ t.test("operators", async (t) => {
     t.equal(await found(watching, "minh@"), 403, "parts of an address would spell it out");
     t.equal(await found(watching, customer.accountId), 200);
     t.equal(await found(finance.session, "minh@"), 200);
+    const keys = async (who: AdminTarget, query: string) =>
+      (await admin(who, "GET", `/keys?query=${query}`)).status;
+    t.equal(await keys(watching, "tg-a"), 403, "parts of a key too");
+    t.equal(await keys(watching, customer.keyId), 200);
+    t.equal(await keys(finance.session, "tg-a"), 200);
   });
 
   t.test("move much money only as two", async (t) => {

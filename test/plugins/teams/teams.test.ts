@@ -192,6 +192,37 @@ t.test("a team", async (t) => {
     t.equal((await admin(at.world, "POST", remove, {})).status, 404);
   });
 
+  t.test("pauses the keys of a member whose own account is suspended", async (t) => {
+    const [owner, person] = [await at.owner(), await at.person()];
+    await at.join(owner, person);
+    const key = await at.newKey(person, owner);
+    t.equal((await at.call(key)).length, 36);
+    const change = async (to: "suspend" | "resume") => {
+      const path = `/accounts/${person.accountId}/${to}`;
+      t.equal((await admin(at.world, "POST", path, { reason: "abuse" })).status, 200);
+    };
+    await change("suspend");
+    t.match(await at.call(key), /^40[13] /);
+    await change("resume");
+    t.equal((await at.call(key)).length, 36);
+  });
+
+  t.test("takes no change from a manager who is paused, or whose time is over", async (t) => {
+    const [owner, manager] = [await at.owner(), await at.person()];
+    const id = await at.join(owner, manager, { role: "manager" });
+    const members = `${pathOf(owner)}/members`;
+    const set = async (limits: object) =>
+      t.equal((await owner.post(`${members}/${id}`, { limits })).status, 200);
+    const invite = (email: string) => manager.post(members, { email });
+    t.equal((await invite("one@tollgate.test")).status, 201);
+    await set({ paused: true });
+    t.equal((await invite("two@tollgate.test")).code, "wrong_team_role");
+    await set({ paused: false, ends_at: new Date(at.world.now() + 60_000).toISOString() });
+    t.equal((await invite("two@tollgate.test")).status, 201);
+    at.world.pass(61_000);
+    t.equal((await invite("three@tollgate.test")).code, "wrong_team_role");
+  });
+
   t.test("loses the keys of a member whose own account is closed", async (t) => {
     const [owner, person] = [await at.owner(), await at.person()];
     await at.join(owner, person);
