@@ -104,39 +104,37 @@ function priceListOf(config: ConfigWithPlugins, catalogue: Catalogue): PriceEntr
 }
 
 function entriesOf(model: Model): PriceEntry[] {
-  const { id, price, next, media, features, routes } = model;
-  const scaled = (kind: string, factor: number): PriceEntry[] => {
-    const millionths = times(price.vnd * ONE, factor);
-    return factor === 1 ? [] : [{ model: id, kind, unit: "đ", from: null, millionths }];
-  };
+  const { id, price, next, features, routes } = model;
   return [
-    ...priceEntries(id, price, null),
-    ...(next ? priceEntries(id, next.price, new Date(next.fromMs).toISOString()) : []),
-    ...media.sizeFactors.flatMap((size) => scaled(`up to ${size.pixels_max} pixels`, size.factor)),
-    ...Object.entries(media.optionFactors).flatMap(([option, values]) =>
-      Object.entries(values).flatMap(([value, factor]) => scaled(`${option} ${value}`, factor)),
-    ),
-    ...references(id, price, media),
+    ...priceEntries(model, price, null),
+    ...(next ? priceEntries(model, next.price, new Date(next.fromMs).toISOString()) : []),
     ...featureEntries(id, features),
     ...routes.flatMap((route) => featureEntries(id, route.features, ` at ${route.upstream}`)),
   ];
 }
 
-function references(
-  model: string,
-  { vnd }: Price,
-  { referenceImages }: Model["media"],
+/** Returns the kinds of a price, and what follows from it: the prices of sizes, options and reference images. */
+function priceEntries(
+  { id, media }: Model,
+  { unit, vnd, factors }: Price,
+  from: string | null,
 ): PriceEntry[] {
-  if (!referenceImages) return [];
-  const { included, factor_each: factor } = referenceImages;
-  const kind = `reference image beyond ${included}`;
-  return [{ model, kind, unit: "đ", from: null, millionths: times(vnd * ONE, factor) }];
-}
-
-function priceEntries(model: string, { unit, vnd, factors }: Price, from: string | null) {
-  return PRICE_KINDS[unit].map((kind): PriceEntry => {
-    return { model, kind, unit: "đ", from, millionths: vnd * factors[kind] };
-  });
+  const entry = (kind: string, millionths: number): PriceEntry => {
+    return { model: id, kind, unit: "đ", from, millionths };
+  };
+  const scaled = (kind: string, factor: number) =>
+    factor === 1 ? [] : [entry(kind, times(vnd * ONE, factor))];
+  const { sizeFactors, optionFactors, referenceImages: images } = media;
+  return [
+    ...PRICE_KINDS[unit].map((kind) => entry(kind, vnd * factors[kind])),
+    ...sizeFactors.flatMap((size) => scaled(`up to ${size.pixels_max} pixels`, size.factor)),
+    ...Object.entries(optionFactors).flatMap(([option, values]) =>
+      Object.entries(values).flatMap(([value, factor]) => scaled(`${option} ${value}`, factor)),
+    ),
+    ...(images
+      ? [entry(`reference image beyond ${images.included}`, times(vnd * ONE, images.factor_each))]
+      : []),
+  ];
 }
 
 function featureEntries(model: string | null, features: AllowedFeatures, where = ""): PriceEntry[] {

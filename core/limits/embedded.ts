@@ -48,7 +48,8 @@ const MINUTE_MS = 60_000;
 
 /**
  * The generic cell rate algorithm. Its state is one number per key: the theoretical arrival time of the next call at an
- * even rate. A call is allowed if that time is at most the burst ahead of now.
+ * even rate. A call is allowed if that time is at most the burst ahead of now. A time beyond that is of another limit, and
+ * counts as the burst.
  */
 function gcra(
   arrivalMs: number | undefined,
@@ -58,7 +59,7 @@ function gcra(
 ): Rate & { readonly arrivalMs: number } {
   const intervalMs = MINUTE_MS / perMinute;
   const toleranceMs = intervalMs * burst;
-  const base = Math.max(arrivalMs ?? nowMs, nowMs);
+  const base = Math.min(Math.max(arrivalMs ?? nowMs, nowMs), nowMs + toleranceMs);
   const next = base + intervalMs;
   const allowed = next - nowMs <= toleranceMs + 1e-6;
   const arrival = allowed ? next : base;

@@ -274,6 +274,8 @@ export interface MonthStatement {
 
 export interface ClosedStatement extends MonthStatement {
   readonly digest: string;
+  /** JSON of the plugin, as it was given when the statement was closed. */
+  readonly invoice: string;
   readonly closedAt: Date;
 }
 

@@ -18,7 +18,7 @@ const ROWS = 1_000;
 const LISTED_MAX = 600;
 
 const CLOSED = `select account_id as "accountId", number, month, opening as "openingMicroVnd",
-  closing as "closingMicroVnd", previous_digest as "previousDigest", digest, closed_at as "closedAt"
+  closing as "closingMicroVnd", previous_digest as "previousDigest", digest, invoice, closed_at as "closedAt"
   from statement_months`;
 
 interface StoredRow extends Omit<MonthRow, "balanceMicroVnd"> {
@@ -117,14 +117,15 @@ export function monthStatements(database: PluginDatabase) {
       return whole ?? "more";
     },
 
-    /** Closes a whole statement. Returns false if another process has closed it. */
+    /** Closes a whole statement, and keeps the data of its invoice. Returns false if another process has closed it. */
     async close(
       { accountId, number, previousDigest }: MonthStatement,
       digest: string,
+      invoice: string,
     ): Promise<boolean> {
       const [row] = await database.query<{ isClosed: boolean }>(
-        `select close_statement($1, $2, $3, $4) as "isClosed"`,
-        [accountId, number, digest, previousDigest],
+        `select close_statement($1, $2, $3, $4, $5) as "isClosed"`,
+        [accountId, number, digest, previousDigest, invoice],
       );
       return row?.isClosed ?? false;
     },

@@ -156,15 +156,20 @@ function dayAfter(day: string): string {
   return dayOf(endOfDay(day));
 }
 
-/** Returns what customers had left of gifts at the start of a day. Other money is spent first. */
+/**
+ * Returns what customers had left of gifts at the start of a day. Other money is spent first. Calls only lower a balance, so it
+ * is lowest before a movement or at the end.
+ */
 async function giftsLeft(database: Database, day: string): Promise<bigint> {
   const [source, parameters] = await keysOf(database, day, LAST_DAY);
   const [row] = await database.query<{ left: bigint }>(
-    `with gifts as (
-      select account_id, sum(amount) as amount from (
-        select account_id, amount, ${MOVEMENT_KIND} as kind from ledger_entries
-        where call_id is null and kind = 'adjustment' and at < $5
-      ) movement where kind in ('bonus', 'voucher') group by 1
+    `with movement as materialized (
+      select account_id, id, balance_after - amount as balance_before,
+        case when kind = 'adjustment' and ${MOVEMENT_KIND} in ('bonus', 'voucher') then amount else 0 end as gift
+      from ledger_entries where call_id is null and at < $5
+    ), gifts as (
+      select account_id, gifts_left(gift, balance_before order by id) as amount from movement
+      where account_id in (select account_id from movement where gift <> 0) group by 1
     ), moved as (
       select account_id, sum(amount) as amount from ledger_entries
       where call_id is null and at >= $5 group by 1

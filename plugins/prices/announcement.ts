@@ -14,6 +14,7 @@ interface Words {
   readonly title: string;
   now: string;
   from(time: string, day: string): string;
+  readonly none: string;
   readonly added: string;
   readonly gone: string;
   readonly discounts: string;
@@ -27,6 +28,7 @@ const VI: Words = {
   now: "Giá của các mô hình sau vừa thay đổi:",
   from: (time, day) =>
     `Từ ${time} ngày ${day} (giờ Việt Nam), giá của các mô hình sau thay đổi như sau:`,
+  none: "không có",
   added: "Mô hình mới:",
   gone: "Không còn cung cấp:",
   discounts: "Ưu đãi và phụ phí:",
@@ -47,6 +49,7 @@ const EN: Words = {
   title: "Changes of prices",
   now: "The prices of these models have just changed:",
   from: (time, day) => `From ${time} on ${day} (time of Vietnam), these models have new prices:`,
+  none: "none",
   added: "New models:",
   gone: "No longer on offer:",
   discounts: "Discounts and fees:",
@@ -64,17 +67,20 @@ const EN: Words = {
 
 /** Drafts what customers should know of changes; undefined if there is nothing to tell them. */
 export function announcementOf(changes: readonly PriceChange[]): Announcement | undefined {
-  if (changes.every(({ change }) => change === "withdrawn")) return undefined;
-  return { vi: draft(changes, VI), en: draft(changes, EN) };
+  const [vi, en] = [draft(changes, VI), draft(changes, EN)];
+  return vi === undefined || en === undefined ? undefined : { vi, en };
 }
 
-function draft(changes: readonly PriceChange[], words: Words): string {
-  const ofModels = changes.filter(({ model }) => model !== null);
-  const priced = ofModels.filter(({ change }) => change === "changed" || change === "announced");
+function draft(changes: readonly PriceChange[], words: Words): string | undefined {
+  const ofModels = changes.filter(({ model, change }) => model !== null && change !== "withdrawn");
+  const [added, gone] = [modelsWith("new", ofModels), modelsWith("gone", ofModels)];
+  // A model with a new price in another unit is neither.
+  const is = (one: PriceChange, models: ReadonlySet<string | null>, others: typeof models) =>
+    models.has(one.model) && !others.has(one.model);
+  const isAdded = (one: PriceChange) => one.change === "new" && is(one, added, gone);
+  const isGone = (one: PriceChange) => one.change === "gone" && is(one, gone, added);
+  const priced = ofModels.filter((one) => !isAdded(one) && !isGone(one));
   const dates = [...new Set(priced.map(({ takesEffect }) => takesEffect))].sort();
-  const named = (change: PriceChange["change"]) => [
-    ...new Set(ofModels.filter((one) => one.change === change).map(({ model }) => String(model))),
-  ];
   const list = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [[title, ...lines.map((line) => `- ${line}`)].join("\n")];
   const paragraphs = [
@@ -89,27 +95,23 @@ function draft(changes: readonly PriceChange[], words: Words): string {
     ...list(
       words.added,
       ofModels
-        .filter(({ change, kind }) => change === "new" && BASE_KINDS.has(kind))
-        .map((one) => lineOf(one, words)),
+        .filter((one) => isAdded(one) && BASE_KINDS.has(one.kind))
+        .map((one) => lineOf(one, words, [one.after])),
     ),
-    ...list(
-      words.gone,
-      named("gone").filter((id) => !stays(id, changes)),
-    ),
+    ...list(words.gone, [...new Set(ofModels.filter(isGone).map(({ model }) => String(model)))]),
     ...list(
       words.discounts,
       changes.filter(({ model }) => model === null).map((one) => lineOf(one, words)),
     ),
     ...(priced.length > 0 ? [words.rule] : []),
   ];
-  return `${paragraphs.join("\n\n")}\n`;
+  return paragraphs.length === 1 ? undefined : `${paragraphs.join("\n\n")}\n`;
 }
 
-/** True if only a part of a model is gone, such as the price of an option. */
-function stays(id: string, changes: readonly PriceChange[]): boolean {
-  return !changes.some(
-    (one) => one.model === id && one.change === "gone" && BASE_KINDS.has(one.kind),
-  );
+/** Returns the models whose main price is new or gone, not only that of a part, such as an option. */
+function modelsWith(change: "new" | "gone", changes: readonly PriceChange[]) {
+  const main = changes.filter((one) => one.change === change && BASE_KINDS.has(one.kind));
+  return new Set(main.map(({ model }) => model));
 }
 
 function dateLine(date: string | null, words: Words): string {
@@ -119,16 +121,21 @@ function dateLine(date: string | null, words: Words): string {
   return words.from(time.slice(0, 5), `${dayOfMonth}/${month}/${year}`);
 }
 
-function lineOf(change: PriceChange, { kinds, locale }: Words): string {
-  const { model, kind, unit, before, after } = change;
-  const amount = (millionths: number) =>
-    `${(millionths / 1e6).toLocaleString(locale, { maximumFractionDigits: 6 })} ${unit}`;
+function lineOf(
+  change: PriceChange,
+  { kinds, locale, none }: Words,
+  shown = [change.before, change.after],
+): string {
+  const { model, kind, unit } = change;
+  const amount = (millionths: number | null) =>
+    millionths === null
+      ? none
+      : `${(millionths / 1e6).toLocaleString(locale, { maximumFractionDigits: 6 })} ${unit}`;
   const percent = percentOf(change);
   const sign = percent !== null && percent > 0 ? "+" : "";
   const share =
     percent === null || unit !== "đ" ? "" : ` (${sign}${percent.toLocaleString(locale)} %)`;
-  const amounts = [before, after].filter((one) => one !== null).map(amount);
   const what = kinds[kind];
   const name = model ?? kind;
-  return `${name}: ${amounts.join(" → ")}${what ? ` ${what}` : model ? `, ${kind}` : ""}${share}`;
+  return `${name}: ${shown.map(amount).join(" → ")}${what ? ` ${what}` : model ? `, ${kind}` : ""}${share}`;
 }

@@ -21,8 +21,8 @@ export const options = v.strictObject({
   /** Calls per minute and key; 0 = unlimited. A key's own limit overrides it. */
   requests_per_minute: v.optional(limit, 0),
   /**
-   * Calls allowed at once after a quiet minute; 0 = as many as the limit allows per minute. A limit of one key allows no
-   * more at once than per minute.
+   * Calls allowed at once after a rest, in which they come back at the rate of the limit; 0 = as many as it allows per
+   * minute. A limit of one key allows no more at once than per minute.
    */
   burst: v.optional(limit, 0),
   /** Maximum calls in flight per key; 0 = unlimited. */

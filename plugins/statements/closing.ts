@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
 import { digestOf } from "./file.ts";
 import { writeMails } from "./mails.ts";
+import { currentTerms, type Options } from "./terms.ts";
 
 const LOOK_MS = 300_000;
 /** After a look that failed, or that found other statements it cannot close than the one before. */
@@ -23,7 +24,10 @@ export class Closing {
   /** Accounts whose statement could not be closed in the last pass over all; undefined before the first. */
   failing: number | undefined;
 
-  constructor(private readonly services: Services) {
+  constructor(
+    private readonly services: Services,
+    private readonly options: Options,
+  ) {
     this.throttledLog = new ThrottledLog(services.log);
     this.task = new PeriodicTask(async () => {
       const { failing = 0 } = this;
@@ -96,7 +100,8 @@ export class Closing {
         await months.discard(found);
         throw error;
       });
-      await months.close(found, digest);
+      const terms = await currentTerms(this.services, this.options, found);
+      await months.close(found, digest, JSON.stringify(terms));
     }
   }
 

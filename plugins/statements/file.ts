@@ -12,7 +12,7 @@ import {
   rowFields,
   StatementDigest,
 } from "./canonical.ts";
-import { invoiceJson, type Party, totalsJson } from "./invoice.ts";
+import { invoiceJson, type Terms, totalsJson } from "./invoice.ts";
 
 type Months = Services["usage"]["months"];
 export type ClosedStatement = NonNullable<Awaited<ReturnType<Months["find"]>>>;
@@ -46,19 +46,15 @@ export async function* csvOf(
   yield lineOf(closingFields(place, head), decimal);
 }
 
-interface JsonParts {
-  readonly seller: Party | undefined;
-  readonly buyer: Party | undefined;
-  readonly vatPercent: number | undefined;
-  /** Rows after these are left out. The sums are those of all. */
-  readonly rowsMax: number;
-}
-
-/** Yields the JSON of a statement: its rows, their sums by kind, and the data of an invoice. */
+/**
+ * Yields the JSON of a statement: its rows, their sums by kind, and the data of an invoice. Rows after `rowsMax` are left out;
+ * the sums are those of all.
+ */
 export async function* jsonOf(
   months: Months,
   statement: ClosedStatement,
-  { seller, buyer, vatPercent, rowsMax }: JsonParts,
+  terms: Terms,
+  rowsMax: number,
 ): AsyncGenerator<string> {
   const { digest, closedAt } = statement;
   const head = { format: FORMAT, ...headOf(statement), digest, closed_at: closedAt.toISOString() };
@@ -73,7 +69,7 @@ export async function* jsonOf(
     if (shown.length > 0) yield `${count > 0 ? "," : ""}${shown.join(",")}`;
     count += rows.length;
   }
-  const invoice = invoiceJson(sums, seller, buyer, vatPercent);
+  const invoice = invoiceJson(sums, terms);
   const end = { cut: count > rowsMax, row_count: count, totals: totalsJson(sums), invoice };
   yield `],${JSON.stringify(end).slice(1)}`;
 }

@@ -4,22 +4,15 @@ import {
   type Command,
   type Plugin,
   type Services,
-  v,
-  whole,
 } from "../../core/plugin/index.ts";
 import { Closing } from "./closing.ts";
-import { party } from "./invoice.ts";
-import { customerRoutes, type Options, operatorRoutes } from "./routes.ts";
+import { customerRoutes, operatorRoutes } from "./routes.ts";
+import type { Options } from "./terms.ts";
+
+export { options } from "./terms.ts";
 
 export const uses = ["guards.customer"];
 export const provides = ["gauges"];
-
-export const options = v.strictObject({
-  /** The operator as the seller of VAT invoices. */
-  seller: v.optional(party),
-  /** VAT that prices include, in percent. Default: statements do not state it. */
-  vat_percent: v.optional(whole(0, 100)),
-});
 
 const commands: readonly Command[] = [
   {
@@ -37,7 +30,7 @@ const commands: readonly Command[] = [
 
 /** Closes a statement for each customer and month, and mails its digest. Takes no part in calls. */
 export default function statements(services: Services, settings: Options): Plugin {
-  const closing = new Closing(services);
+  const closing = new Closing(services, settings);
   return {
     name: "statements",
     // Code runs from dist; SQL is read from the sources.

@@ -22,26 +22,27 @@ export const party = mapping({
 
 export type Party = v.InferOutput<typeof party>;
 
+/** The parties and the VAT of an invoice, as the API has them. */
+export interface Terms {
+  readonly seller: Party | null;
+  readonly buyer: Party | null;
+  readonly vat_percent: number | null;
+}
+
 /** The sums of a month by the kinds of rows, in µđ. */
 type Sums = Readonly<Record<string, bigint>>;
 
 /**
  * Returns the data of the VAT invoice for a month: what its calls cost, less refunds, in whole đ. Prices include VAT.
  */
-export function invoiceJson(
-  sums: Sums,
-  seller: Party | undefined,
-  buyer: Party | undefined,
-  vatPercent: number | undefined,
-): object {
+export function invoiceJson(sums: Sums, { seller, buyer, vat_percent }: Terms): object {
   const sold = wholeVnd(-((sums["charges"] ?? 0n) + (sums["refund"] ?? 0n)));
-  const net =
-    vatPercent === undefined ? undefined : divided(sold * 100n, 100n + BigInt(vatPercent));
+  const net = vat_percent === null ? undefined : divided(sold * 100n, 100n + BigInt(vat_percent));
   return {
-    seller: seller ?? null,
-    buyer: buyer ?? null,
+    seller,
+    buyer,
     total_vnd: String(sold),
-    vat_percent: vatPercent ?? null,
+    vat_percent,
     net_vnd: net === undefined ? null : String(net),
     vat_vnd: net === undefined ? null : String(sold - net),
   };

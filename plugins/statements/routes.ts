@@ -18,7 +18,8 @@ import { Downloads, fileHeaders } from "../page-parts/downloads.ts";
 import type { Decimal } from "./canonical.ts";
 import { buyerOf, setBuyer } from "./customers.ts";
 import { type ClosedStatement, csvOf, jsonOf, summaryJson } from "./file.ts";
-import { type Party, party } from "./invoice.ts";
+import { party, type Terms } from "./invoice.ts";
+import { currentTerms, type Options } from "./terms.ts";
 
 const MONTH = "a month such as 2026-10";
 const month = matching(/^20\d\d-(?:0[1-9]|1[0-2])$/, MONTH);
@@ -33,11 +34,6 @@ const decimal = mapping({
   decimal: v.optional(v.picklist(["point", "comma"], "point or comma"), "point"),
 });
 
-export interface Options {
-  readonly seller?: Party | undefined;
-  readonly vat_percent?: number | undefined;
-}
-
 /** Routes for customers: their closed statements, as JSON for the page and as files, and what they set. */
 export function customerRoutes(services: Services, options: Options): CustomerRoute[] {
   const { database } = services;
@@ -49,11 +45,7 @@ export function customerRoutes(services: Services, options: Options): CustomerRo
       months.list(accountId),
       buyerOf(database, accountId),
     ]);
-    return done({
-      data: closed.map(summaryJson),
-      buyer: buyer ?? null,
-      seller: options.seller ?? null,
-    });
+    return done({ data: closed.map(summaryJson), buyer: buyer ?? null });
   }
 
   return [
@@ -138,12 +130,17 @@ async function json(
   statement: ClosedStatement,
   rowsMax: number,
 ): Promise<PlainResponse & { readonly body: AsyncIterable<string> }> {
-  const buyer = await buyerOf(services.database, statement.accountId);
-  const parts = { seller: options.seller, vatPercent: options.vat_percent, buyer, rowsMax };
+  const kept = JSON.parse(statement.invoice) as Terms;
+  const now = await currentTerms(services, options, statement);
+  const terms = {
+    seller: kept.seller ?? now.seller,
+    buyer: kept.buyer ?? now.buyer,
+    vat_percent: kept.vat_percent ?? now.vat_percent,
+  };
   return {
     status: 200,
     headers: ["content-type", "application/json", "cache-control", "no-store"],
-    body: jsonOf(services.usage.months, statement, parts),
+    body: jsonOf(services.usage.months, statement, terms, rowsMax),
   };
 }
 

@@ -17,6 +17,8 @@ create table statement_months (
   -- SHA-256 in hexadecimal digits: see the README of the plugin. That of the statement before is null in the first one.
   digest text not null check (digest ~ '^[0-9a-f]{64}$'),
   previous_digest text,
+  -- The parties and the VAT of an invoice, as JSON of the plugin. The digest lacks them.
+  invoice text not null,
   closed_at timestamptz not null default now(),
   primary key (account_id, number)
 );
@@ -202,8 +204,9 @@ end
 $$;
 
 -- Closes the statement of an account that has all its rows. Returns false if another process has done so.
-create function close_statement(wanted uuid, wanted_number integer, own_digest text, digest_before text) returns boolean
-language plpgsql as $$
+create function close_statement(
+  wanted uuid, wanted_number integer, own_digest text, digest_before text, own_invoice text
+) returns boolean language plpgsql as $$
 declare
   progress statement_progress;
 begin
@@ -211,10 +214,12 @@ begin
   if not progress.is_whole or progress.number <> wanted_number then
     return false;
   end if;
-  insert into statement_months (account_id, number, month, through_id, opening, closing, digest, previous_digest)
+  insert into statement_months (
+      account_id, number, month, through_id, opening, closing, digest, previous_digest, invoice
+    )
     values (
       wanted, progress.number, progress.month, progress.through_id, progress.opening, progress.balance, own_digest,
-      digest_before
+      digest_before, own_invoice
     );
   update statement_progress set number = progress.number + 1, month = null, is_whole = false where account_id = wanted;
   return true;

@@ -138,5 +138,14 @@ begin
 end
 $do$;
 
+-- What is left of the gifts of an account, over its movements in their order: the gift in each (0 if it is none, negative if it
+-- was taken back), and the balance before it. Gifts are spent last, so what is left of them is at most the balance, always.
+create function gift_left(so_far bigint, gift bigint, balance_before bigint) returns bigint language plpgsql immutable as $$
+begin
+  return greatest(0, least(so_far, balance_before) + gift);
+end
+$$;
+create aggregate gifts_left(gift bigint, balance_before bigint) (sfunc = gift_left, stype = bigint, initcond = '0');
+
 -- The movements of all accounts by their time. Charges of calls are not in it, so a commit of calls costs the same.
 create index ledger_entries_rest_at on ledger_entries_rest (at, id) where call_id is null;

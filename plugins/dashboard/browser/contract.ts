@@ -205,7 +205,6 @@ export interface Statements {
   /** Newest first. */
   readonly data: readonly ClosedStatement[];
   readonly buyer: InvoiceParty | null;
-  readonly seller: InvoiceParty | null;
 }
 
 export interface ClosedRow {

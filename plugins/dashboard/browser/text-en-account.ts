@@ -176,7 +176,7 @@ export const account = {
   "statements.command": "Copy the command",
   "statements.invoice": "Data for VAT invoices",
   "statements.invoice.hint":
-    "They stand on your statements. To remove them, save the form with empty fields.",
+    "They stand on statements from now on; a closed one keeps its buyer. To remove them, save the form with empty fields.",
   "statements.save": "Save",
   "statements.saved": "Saved.",
   "bonus.title": "Top-up bonus",

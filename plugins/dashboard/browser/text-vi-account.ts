@@ -178,7 +178,8 @@ export const account = {
   "statements.first": "Đây là sao kê đầu tiên.",
   "statements.command": "Sao chép lệnh",
   "statements.invoice": "Thông tin xuất hóa đơn GTGT",
-  "statements.invoice.hint": "Thông tin này có trên sao kê. Để xóa, hãy lưu khi các ô đều trống.",
+  "statements.invoice.hint":
+    "Thông tin này có trên sao kê từ nay về sau; sao kê đã chốt giữ nguyên bên mua. Để xóa, hãy lưu khi các ô đều trống.",
   "statements.save": "Lưu",
   "statements.saved": "Đã lưu.",
   "bonus.title": "Thưởng nạp tiền",

@@ -97,6 +97,24 @@ t.test("the rate limiter", async (t) => {
     t.equal(allowed, 60);
   });
 
+  t.test("lets a key that used up a limit call by the limit that replaces it", async (t) => {
+    for (const [perMinute, burst, waitMs] of [
+      [600, 600, 100],
+      [60, 5, 1_000],
+      [1, 1, 60_000],
+    ] as const) {
+      const clock = stoppedClock();
+      const limiter = new EmbeddedRateLimiter(clock);
+      while (limiter.takeCall("key", 60, 600).allowed) {}
+      const { allowed, retryMs, resetMs } = limiter.takeCall("key", perMinute, burst);
+      t.strictSame([allowed, retryMs, resetMs], [false, waitMs, waitMs * burst]);
+      clock.ms += waitMs - 1;
+      t.equal(limiter.takeCall("key", perMinute, burst).allowed, false);
+      clock.ms += 1;
+      t.equal(limiter.takeCall("key", perMinute, burst).allowed, true);
+    }
+  });
+
   t.test("limits each key separately, even after 25,000 others", async (t) => {
     const clock = stoppedClock();
     const limiter = new EmbeddedRateLimiter(clock);

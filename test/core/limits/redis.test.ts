@@ -34,6 +34,26 @@ t.test("two gateways share a key's calls per minute", async (t) => {
   t.ok(refused.resetMs > 59_000 && refused.resetMs <= 60_000);
 });
 
+t.test("a key that used up a limit calls by the limit that replaces it", async (t) => {
+  const [limiter] = limiters;
+  assert.ok(limiter);
+  for (let n = 0; n < 30; n++) await limiter.takeCall("K5", 6, 30);
+  const refused = await limiter.takeCall("K5", 600, 10);
+  t.equal(refused.allowed, false);
+  t.ok(refused.retryMs > 0 && refused.retryMs <= 100, `${refused.retryMs} ms`);
+  await until("it calls again", async () => (await limiter.takeCall("K5", 600, 10)).allowed);
+});
+
+t.test("a clock of Redis that steps back locks no key out", async (t) => {
+  const [limiter] = limiters;
+  assert.ok(limiter);
+  await limiter.takeCall("K6", 600, 10);
+  const [key] = (await server.call("KEYS", "*:K6")) as string[];
+  await server.call("SET", String(key), String(Date.now() + 3_600_000), "PX", "3600000");
+  t.equal((await limiter.takeCall("K6", 600, 10)).allowed, false);
+  await until("it calls again", async () => (await limiter.takeCall("K6", 600, 10)).allowed);
+});
+
 t.test("two gateways share a key's limit of calls in flight", async (t) => {
   const entered = await Promise.all(
     Array.from({ length: 10 }, (_, n) => limiters[n % 2]!.enterCall("K2", `c${n}`, 3)),

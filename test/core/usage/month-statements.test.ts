@@ -85,7 +85,7 @@ t.test("statements by month", async (t) => {
             for await (const rows of months.rows(found, { mustAddUp: true }))
               for (const { amountMicroVnd, model } of rows)
                 hash.update(`${amountMicroVnd} ${model}`);
-            if (await months.close(found, hash.digest("hex"))) closed += 1;
+            if (await months.close(found, hash.digest("hex"), "{}")) closed += 1;
           }
           found = await months.add(account, CURRENT);
         }

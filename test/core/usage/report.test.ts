@@ -1,11 +1,17 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
+import {
+  BONUS_REFERENCE,
+  TAKEN_BACK_REFERENCE,
+  VOUCHER_REFERENCE,
+} from "../../../core/money/ledger/corrections.ts";
 import type { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
+import { newId } from "../../../core/process/id.ts";
 import { dayOf } from "../../../core/process/vietnam-day.ts";
 import type { ReportDimension, ReportRow } from "../../../core/usage/books.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { Random } from "../../support/random.ts";
-import { charge, fundedAccount } from "../money/ledger/fixtures.ts";
+import { charge, debit, fundedAccount, topUp } from "../money/ledger/fixtures.ts";
 import { startTestLedger, type TestLedger } from "../money/ledger/test-ledger.ts";
 
 const DAY_MS = 86_400_000;
@@ -148,5 +154,90 @@ t.test("the sums of a report", async (t) => {
     t.strictSame(money, { ...none, credit: 4n * CREDIT });
     const before = await reports.money("2020-01-01", "2020-12-31");
     t.strictSame(before, { ...none, credit: 0n, owed: 0n });
+  });
+
+  type Step = readonly [kind: "credit" | "bonus" | "voucher" | "taken" | "charge", amount: number];
+
+  /** Makes each step on a day of its own, each list on a new account. Returns what these have left of gifts after each day. */
+  async function afterEachDay(stepsOf: readonly (readonly Step[])[]): Promise<bigint[]> {
+    const days = Math.max(...stepsOf.map(({ length }) => length));
+    const atOf = (day: number) => NOW - (days - day) * DAY_MS;
+    const shown = Array.from({ length: days }, (_, day) => dayOf(new Date(atOf(day))));
+    const before: bigint[] = [];
+    for (const day of shown) before.push((await reports.money(day, day)).owedGifts);
+    for (const steps of stepsOf) {
+      const id = await fundedAccount(ledger, 0n);
+      for (const [day, [kind, amount]] of steps.entries()) {
+        if (kind === "charge") {
+          const at = atOf(day);
+          await ledger.commit([charge(id, amount, { callId: newId(at), at })]);
+        } else if (kind === "taken") {
+          const reference = `${TAKEN_BACK_REFERENCE}1:${BONUS_REFERENCE}${newId(NOW)}`;
+          await ledger.commit([debit(id, BigInt(amount), reference)]);
+        } else {
+          const name = { credit: "", bonus: BONUS_REFERENCE, voucher: VOUCHER_REFERENCE }[kind];
+          const movement = topUp(id, BigInt(amount), `${name}${newId(NOW)}`);
+          const isGift = kind !== "credit";
+          await ledger.credit(isGift ? { ...movement, kind: "adjustment" } : movement);
+        }
+        await books.sql.script(`
+          set session_replication_role = replica;
+          update ledger_entries set at = to_timestamp(${atOf(day) / 1_000})
+            where id = (select max(id) from ledger_entries where account_id = '${id}');
+          reset session_replication_role`);
+      }
+    }
+    const left: bigint[] = [];
+    let spent = 0n;
+    for (const [at, day] of shown.entries()) {
+      const money = await reports.money(day, day);
+      spent += money.giftsSpent;
+      left.push(money.owedGifts - (before[at] ?? 0n));
+      const period = await reports.money(shown[0] ?? "", day);
+      t.equal(period.giftsSpent, spent, "the sum of its days");
+    }
+    return left;
+  }
+
+  t.test("count a gift that was spent as spent, whatever is topped up later", async (t) => {
+    const later = await afterEachDay([
+      [
+        ["voucher", 50_000],
+        ["charge", 50_000],
+        ["credit", 100_000],
+        ["charge", 1_000],
+      ],
+    ]);
+    t.strictSame(later, [50_000n, 0n, 0n, 0n]);
+    const rounds = Array.from({ length: 4 }, (): Step[] => [
+      ["credit", 100_000],
+      ["bonus", 10_000],
+      ["charge", 110_000],
+    ]);
+    const steps: Step[] = [...rounds.flat(), ["credit", 100_000], ["bonus", 10_000]];
+    t.equal((await afterEachDay([steps])).at(-1), 10_000n);
+  });
+
+  t.test("have what is left of gifts as if each dong were followed", async (t) => {
+    const expected: bigint[] = Array.from({ length: 12 }, () => 0n);
+    const stepsOf = Array.from({ length: 6 }, () => {
+      let [real, gifts] = [0, 0];
+      return expected.map((_, day): Step => {
+        const kinds = ["credit", "bonus", "voucher", "taken", "charge", "charge"] as const;
+        const kind = random.pick(real + gifts === 0 ? kinds.slice(0, 3) : kinds);
+        const isMore = kind === "credit" || kind === "bonus" || kind === "voucher";
+        const amount = 1 + random.below(isMore ? 100 : real + gifts);
+        if (kind === "credit") real += amount;
+        else if (isMore) gifts += amount;
+        else {
+          const [first, last] = kind === "charge" ? [real, gifts] : [gifts, real];
+          const rest = [Math.max(0, first - amount), last - Math.max(0, amount - first)] as const;
+          [real, gifts] = kind === "charge" ? rest : [rest[1], rest[0]];
+        }
+        expected[day] = (expected[day] ?? 0n) + BigInt(gifts);
+        return [kind, amount];
+      });
+    });
+    t.strictSame(await afterEachDay(stepsOf), expected);
   });
 });

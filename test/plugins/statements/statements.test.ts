@@ -18,7 +18,15 @@ type Customer = Awaited<ReturnType<typeof signedUp>>;
 
 const SELLER = { name: "Công ty Cổng", tax_code: "0100109106", address: "1 Đường A, Hà Nội" };
 const BUYER = { name: "Công ty Khách", tax_code: "0100112437-001", address: "2 Đường B, Huế" };
+const LATER = { name: "Công ty Khác", tax_code: "0100109106", address: "3 Đường C, Vinh" };
 const MAILED = /^Sao kê tháng|^Statement of/;
+
+/** Such as `2026-10`. */
+function monthsAgo(months: number): string {
+  const now = new Date(Date.now() + 7 * 3_600_000);
+  const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months));
+  return first.toISOString().slice(0, 7);
+}
 
 t.test("statements of months that are over", async (t) => {
   const postgres = await startPostgres();
@@ -33,7 +41,7 @@ t.test("statements of months that are over", async (t) => {
       messages: {
         smtp: { host: "127.0.0.1", port: mailServer.port, from: "no-reply@tollgate.test" },
       },
-      statements: { seller: SELLER, vat_percent: 10 },
+      statements: { seller: SELLER, vat_percent: { "2025-07": 8, [monthsAgo(1)]: 10 } },
     },
   };
   const gateways: TestGateway[] = [await startGateway(settings), await startGateway(settings)];
@@ -100,6 +108,7 @@ t.test("statements of months that are over", async (t) => {
     const [first, second, quiet] = customers;
     assert.ok(first && second && quiet);
     await quiet.post("/messages", { off: ["statement"] });
+    await second.post("/statements", { buyer: BUYER });
     for (const months of [2, 1]) {
       for (const customer of customers) {
         await credit(gateway, customer.accountId, 100_000);
@@ -186,7 +195,30 @@ t.test("statements of months that are over", async (t) => {
     t.equal(Number(invoice.net_vnd) + Number(invoice.vat_vnd), total);
     const wrong = { ...BUYER, tax_code: "0100112438" };
     t.equal((await first.post("/statements", { buyer: wrong })).status, 400);
-    t.equal((await second.get("/statements")).body.buyer, null);
+    t.strictSame((await second.get("/statements")).body.buyer, BUYER);
+  });
+
+  t.test("keep the parties and the VAT of the time when they were closed", async (t) => {
+    const [first, second] = customers;
+    assert.ok(first && second);
+    const plugins = { ...settings.plugins, statements: { seller: LATER, vat_percent: 5 } };
+    const later = await startGateway({ ...settings, plugins });
+    t.teardown(() => later.close());
+    await second.post("/statements", { buyer: LATER });
+    for (const [customer, buyer] of [
+      [second, BUYER],
+      // Entered after they were closed, when they had none.
+      [first, BUYER],
+    ] as const) {
+      for (const [months, percent] of [
+        [2, 8],
+        [1, 10],
+      ] as const) {
+        const path = `/accounts/${customer.accountId}/statement?month=${monthsAgo(months)}`;
+        const { invoice } = (await admin(later, "GET", path)).body;
+        t.match(invoice, { seller: SELLER, buyer, vat_percent: percent });
+      }
+    }
   });
 
   t.test("are shown to their own customer and to operators only", async (t) => {
