@@ -1,6 +1,7 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
-import { field } from "../../page-parts/browser/form.ts";
+import { field, notice } from "../../page-parts/browser/form.ts";
 import { vnd } from "../../page-parts/browser/format.ts";
+import { BASE } from "./base.ts";
 import { openChange } from "./change.ts";
 import { commandText } from "./command-line.ts";
 import type { Transfer } from "./contract.ts";
@@ -46,7 +47,7 @@ export function openAssign(transfer: Transfer, done: Done, to = ""): void {
   const isOrder = () => /^[a-z0-9]{6,25}$/i.test(named());
   openChange({
     title: t("transfer.assign"),
-    about: about(transfer),
+    about: [about(transfer), alikeNotice(transfer)],
     fields: [owner, reason],
     async request() {
       // The gateway takes the code of an order, or the id of an account; it says that it knows no such address.
@@ -97,6 +98,15 @@ function openEnd(transfer: Transfer, how: "ignore" | "return", done: Done): void
     isDangerous: how === "return",
     done,
   });
+}
+
+/** Says that a transfer may be another one, with a link to that. */
+export function alikeNotice({ cause, alike }: Transfer): Child {
+  return cause === "alike" && notice("bad", t("transfer.alike"), " ", transferLink(alike));
+}
+
+export function transferLink(id: string | null): Child {
+  return id !== null && el("a", { href: `${BASE}/money/${encodeURIComponent(id)}` }, id);
 }
 
 function reasonField() {
