@@ -75,6 +75,14 @@ export const options = v.pipe(
       account_number: matching(/^[0-9A-Za-z]{4,19}$/, ACCOUNT_NUMBER),
       account_name: text("the account holder's name"),
     }),
+    main_account_number: v.optional(
+      v.pipe(
+        matching(/^[0-9A-Za-z]{4,19}$/, ACCOUNT_NUMBER),
+        v.description(
+          "If bank.account_number is virtual: the account behind it, which statements name.",
+        ),
+      ),
+    ),
     order_prefix: v.optional(
       v.pipe(
         matching(/^[A-HJKMNP-Z]{2,6}$/, PREFIX),
