@@ -274,6 +274,8 @@ export const text = {
   "transfer.reverse": "Reverse",
   "transfer.reverse.about":
     "The amount is taken from the wallet. The transfer then waits for another owner.",
+  "transfer.reverse.rest":
+    "If the customer has spent some or all of it, take what is left. The rest is your loss.",
   "transfer.ignore": "Ignore",
   "transfer.ignore.about": "It is credited to no one, and waits no longer.",
   "transfer.returned": "Sent back",

@@ -272,6 +272,8 @@ export const text: Dictionary = {
   "transfer.owner.hint": "Email, mã tài khoản hoặc mã đơn.",
   "transfer.reverse": "Thu hồi",
   "transfer.reverse.about": "Số tiền được trừ khỏi ví. Giao dịch sau đó chờ chủ khác.",
+  "transfer.reverse.rest":
+    "Nếu khách đã tiêu một phần hoặc tất cả, chỉ thu phần còn lại. Phần đã tiêu bạn chịu.",
   "transfer.ignore": "Bỏ qua",
   "transfer.ignore.about": "Không cộng cho ai, và không chờ nữa.",
   "transfer.returned": "Đã chuyển trả",
