@@ -32,10 +32,8 @@ export function correctionJson(correction: Correction, param: string): object | 
       );
     case "short":
       return refuse.conflict(
-        correction.availableMicroVnd === 0n
-          ? "The wallet has nothing available to take. Nothing has changed; try again after a top-up."
-          : `The wallet has only ${formatVnd(correction.availableMicroVnd)} đ available. Nothing has changed; ` +
-              "--as-much-as-there-is takes that.",
+        `The wallet has only ${formatVnd(correction.availableMicroVnd)} đ available. Nothing has changed; ` +
+          "--as-much-as-there-is takes that.",
         { code: "below_zero", param: "amount_vnd" },
       );
     case "refused":

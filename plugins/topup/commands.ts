@@ -65,8 +65,8 @@ export const commands: readonly Command[] = [
   {
     words: "transfer suggest",
     about:
-      "show who may have sent a transfer without an owner: an order whose code differs by one letter, an unpaid order of the " +
-      "same amount, an earlier payer of the same name",
+      "show who may have sent a transfer without an owner: an order with its code, or one that differs by one letter, an unpaid " +
+      "order of the same amount, an earlier payer of the same name",
     method: "GET",
     path: "/admin/v1/transfers/:transfer/suggestions",
     options: [transfer],

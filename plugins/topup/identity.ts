@@ -130,8 +130,8 @@ function nearBy(all: readonly One<Known>[]) {
   const keyOf = (amount: bigint | null, day: number | null) => `${amount} ${day}`;
   const byDay = new Map<string, One<Known>[]>();
   for (const known of all) {
-    const { amountMicroVnd, bankDay, incoming, cause } = known.of;
-    if (!incoming || cause === "wrong_account") continue;
+    const { amountMicroVnd, bankDay, incoming } = known.of;
+    if (!incoming) continue;
     const places = [keyOf(amountMicroVnd, dayNumber(bankDay)), String(amountMicroVnd)];
     for (const place of places) {
       const there = byDay.get(place);
@@ -151,12 +151,15 @@ function dayNumber(day: string | null): number | null {
   return day === null ? null : Date.parse(day) / DAY_MS;
 }
 
-/** SePay gives each transfer one id: two ids are two transfers. */
+/** SePay gives each transfer one id: two ids are two transfers. So are those to two accounts. */
 function isPossible(report: One<NewTransfer>, known: One<Known>): boolean {
+  const isOther = plain(report.of.accountNumber) !== plain(known.of.accountNumber);
+  if (known.of.cause === "wrong_account" && isOther) return false;
   return report.of.source === "import" || known.of.sepayId === null;
 }
 
 function hasSameReference(report: One<NewTransfer>, known: One<Known>): boolean {
+  if (hasOtherCodes(report, known)) return false;
   const shorter = Math.min(report.reference.length, known.reference.length);
   if (shorter >= REFERENCE_CHARACTERS_MIN && report.reference === known.reference) {
     return shorter >= LONG_REFERENCE_CHARACTERS || report.of.bankDay === known.of.bankDay;
@@ -167,11 +170,16 @@ function hasSameReference(report: One<NewTransfer>, known: One<Known>): boolean 
 }
 
 /** Returns true if the texts name different orders, or the other one was recorded before this one happened. */
-function isAnother({ of: report }: One<NewTransfer>, { of: known }: One<Known>): boolean {
+function isAnother(one: One<NewTransfer>, other: One<Known>): boolean {
+  const [report, known] = [one.of, other.of];
   // The time in a statement may be that of a booking.
   if (report.source !== "import" && report.at !== undefined) {
     if (report.at.getTime() > known.receivedAt.getTime() + CLOCK_DIFFERENCE_MS) return true;
   }
+  return hasOtherCodes(one, other);
+}
+
+function hasOtherCodes({ of: report }: One<NewTransfer>, { of: known }: One<Known>): boolean {
   const haveCodes = report.codes.length > 0 && known.codes.length > 0;
   return haveCodes && !report.codes.some((code) => known.codes.includes(code));
 }

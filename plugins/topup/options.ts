@@ -13,6 +13,7 @@ import {
 const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";
 const PREFIX = "2 to 6 capital letters, without I, L and O, which look like digits";
+const CONTENT_PREFIX = "2 to 10 capital letters and digits";
 const SECRET = "a secret of 16 to 512 characters without spaces";
 const SEPAY = "SePay's address, such as https://my.sepay.vn";
 /** Maximum amount of one transfer. A wallet can have more: 2^53 − 1 µđ. */
@@ -74,6 +75,14 @@ export const options = v.pipe(
       account_number: matching(/^[0-9A-Za-z]{4,19}$/, ACCOUNT_NUMBER),
       account_name: text("the account holder's name"),
     }),
+    main_account_number: v.optional(
+      v.pipe(
+        matching(/^[0-9A-Za-z]{4,19}$/, ACCOUNT_NUMBER),
+        v.description(
+          "If bank.account_number is virtual: the account behind it, which statements name.",
+        ),
+      ),
+    ),
     order_prefix: v.optional(
       v.pipe(
         matching(/^[A-HJKMNP-Z]{2,6}$/, PREFIX),
@@ -82,6 +91,15 @@ export const options = v.pipe(
         ),
       ),
       "TG",
+    ),
+    content_prefix: v.optional(
+      v.pipe(
+        // A QR code has at most 25 characters of text: these, a space and the code.
+        matching(/^[A-Z0-9]{2,10}$/, CONTENT_PREFIX),
+        v.description(
+          "Word before the code in the text of a transfer, without which SePay does not see those of some banks.",
+        ),
+      ),
     ),
     minimum_vnd: v.optional(vnd, 50_000),
     /** Default: the maximum that banks allow for an instant transfer. */

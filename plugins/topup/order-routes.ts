@@ -143,6 +143,11 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
     return openBonuses(database, settings.promotions.bonuses, accountId, clock.now());
   }
 
+  /** Returns the text that the transfer must have. */
+  function contentOf({ code }: Order): string {
+    return [settings.content_prefix ?? [], code].flat().join(" ");
+  }
+
   function shown(order: Order) {
     return {
       id: order.id,
@@ -152,7 +157,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
       received_vnd: formatVnd(order.receivedMicroVnd),
       bonus_vnd: formatVnd(order.bonusMicroVnd),
       missing_vnd: formatVnd(missingMicroVnd(order)),
-      content: order.code,
+      content: contentOf(order),
       bank: settings.bank,
       created_at: order.createdAt.toISOString(),
       expires_at: order.expiresAt.toISOString(),
@@ -172,7 +177,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
       accountNumber: settings.bank.account_number,
       // A QR code has whole đ.
       amountVnd: Math.ceil(Number(due) / MICRO_VND_PER_VND),
-      purpose: order.code,
+      purpose: contentOf(order),
     });
     return {
       ...shown(order),

@@ -41,6 +41,7 @@ function hindranceOf(notification: Notification, accountNumber: string): Hindran
   return isOurs ? undefined : "wrong_account";
 }
 
-function isAccount(given: string | null, expected: string): boolean {
+/** Returns true if a number of an account is the expected one, however it is written. */
+export function isAccount(given: string | null | undefined, expected: string): boolean {
   return given?.replace(/[^0-9a-z]/gi, "").toUpperCase() === expected.toUpperCase();
 }

@@ -37,7 +37,13 @@ export function readAmount(text: string, mark: Mark | undefined): Amount {
   const [whole = "", fraction = "", ...more] = mark === undefined ? [digits] : digits.split(mark);
   const groups = mark === undefined ? whole : whole.replaceAll(mark === "." ? "," : ".", "");
   const isGrouped = groups === whole || /^\d{1,3}(?:[.,]\d{3})+$/.test(whole);
-  if (!/^\d{1,15}$/.test(groups) || !isGrouped || more.length > 0 || !/^\d*$/.test(fraction)) {
+  if (
+    !/^\d{0,15}$/.test(groups) ||
+    groups + fraction === "" ||
+    !isGrouped ||
+    more.length > 0 ||
+    !/^\d*$/.test(fraction)
+  ) {
     return { problem: `${JSON.stringify(text)} is no amount` };
   }
   if (/[1-9]/.test(fraction)) return { problem: `${text} is no whole number of đ` };

@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
-import { readBankTime } from "./bank-time.ts";
+import { beginsAsDay, readBankTime } from "./bank-time.ts";
 import { codesIn } from "./code.ts";
 import { type CsvRow, readCsv, type Separator } from "./csv.ts";
 import { textOf } from "./notification.ts";
 import type { Settings } from "./options.ts";
+import { isAccount } from "./report.ts";
 import { decimalMarkOf, readAmount } from "./statement-amount.ts";
 import { accountIn, type Columns, columnsOf, folded } from "./statement-columns.ts";
 import type { NewTransfer } from "./transfers.ts";
@@ -19,7 +20,7 @@ interface Statement {
   readonly rows: readonly StatementRow[];
   readonly outgoing: number;
   readonly otherAccounts: number;
-  /** Lines below the header that do not begin with a date, such as sums. */
+  /** Lines below the header without a date, such as sums. */
   readonly skippedLines: readonly number[];
 }
 
@@ -36,7 +37,7 @@ const OUT = new Set(["out", "tien ra", "no", "debit", "d", "dr", "chuyen tien"])
  */
 export function readStatement(
   csv: string,
-  { bank, order_prefix }: Settings,
+  { bank, main_account_number = bank.account_number, order_prefix }: Settings,
   now: Date,
 ): Statement | string {
   const found = tableIn(csv.replace(/^\ufeff/, ""));
@@ -44,9 +45,19 @@ export function readStatement(
     return "The file has no header with the columns of a statement: a day, an amount (credit), and a content or a reference.";
   }
   const { above, columns, body } = found;
-  const others = above.map(accountIn).filter((account) => account !== undefined);
-  if (others.length > 0 && !others.includes(bank.account_number)) {
-    return `The statement is of the account ${others[0]}; customers transfer to ${bank.account_number}.`;
+  const isBank = (account: string | undefined) => isAccount(account, bank.account_number);
+  const isOurs = (account: string | undefined) =>
+    isBank(account) || isAccount(account, main_account_number);
+  const named = above.flatMap(({ cells }) => accountIn(cells) ?? []);
+  const isNamed = [...named, ...body.flatMap(({ cells }) => sectionIn(cells) ?? [])].some(isOurs);
+  const given = body.flatMap(({ cells }) => accountsIn(cells, columns));
+  // Of a statement of our account, the column is that of the payers.
+  const arePayers = !given.some(isOurs);
+  if (named.length > 0 && !isNamed) {
+    return `The statement is of the account ${named[0]}; customers transfer to ${bank.account_number}.`;
+  }
+  if (given.length > 0 && arePayers && !isNamed) {
+    return `The column of accounts has ${given[0]}, but nowhere ${bank.account_number}; if it is that of the payers, remove it.`;
   }
   if (body.length > ROWS_MAX) {
     return `The file has ${body.length} rows; import at most ${ROWS_MAX} at once, such as one month.`;
@@ -59,16 +70,23 @@ export function readStatement(
   const skippedLines: number[] = [];
   const occurrences = new Map<string, number>();
   let [outgoing, otherAccounts] = [0, 0];
+  let isOurSection = named.length === 0 || named.some(isOurs);
   for (const { line, cells } of body) {
     const cell = (column: keyof Columns) => textOf(cells[columns[column] ?? -1]);
-    const time = readBankTime(cell("date") ?? "");
+    const day = cell("date") ?? "";
+    const time = readBankTime(day);
     if (time === undefined) {
+      if (beginsAsDay(day) && hasAmount(cells, columns)) {
+        return `Line ${line}: ${day} is no day that can be read; write it as 21/11/2026, or remove the line.`;
+      }
+      const section = sectionIn(cells);
+      if (section !== undefined) isOurSection = isOurs(section);
       skippedLines.push(line);
       continue;
     }
     const isLate = time !== null && Date.parse(time.day) > now.getTime() + DAY_MS;
     if (time === null || isLate) {
-      return `Line ${line}: ${cell("date")} is no day of the past; days come before months, as in 21/11/2026.`;
+      return `Line ${line}: ${day} is no day of the past; days come before months, as in 21/11/2026.`;
     }
     const amount = incomingOf(cells, columns, mark);
     if (typeof amount === "string") return `Line ${line}: ${amount}.`;
@@ -76,9 +94,10 @@ export function readStatement(
       outgoing++;
       continue;
     }
-    const accounts = [cell("account"), cell("subAccount")].flatMap((one) => one ?? []);
-    const isOurs = accounts.some((one) => one.replace(/[^0-9a-z]/gi, "") === bank.account_number);
-    if (accounts.length > 0 && !isOurs) {
+    const accounts = arePayers ? [] : accountsIn(cells, columns);
+    // A row of the main account may be of another virtual one.
+    const isRowOurs = accounts.length > 1 ? accounts.some(isBank) : accounts.every(isOurs);
+    if (!isOurSection || !isRowOurs) {
       otherAccounts++;
       continue;
     }
@@ -98,7 +117,7 @@ export function readStatement(
         incoming: true,
         amountMicroVnd: amount,
         bank: cell("bank") ?? bank.name,
-        accountNumber: bank.account_number,
+        accountNumber: main_account_number,
         content,
         bankReference: cell("reference"),
         bankTime: cell("date"),
@@ -121,11 +140,26 @@ function tableIn(csv: string) {
     for (const [at, { cells }] of rows.slice(0, HEADER_ROWS_MAX).entries()) {
       const columns = columnsOf(cells);
       if (!columns) continue;
-      const above = rows.slice(0, at).map((row) => row.cells.join(" "));
-      return { above, columns, body: rows.slice(at + 1) };
+      return { above: rows.slice(0, at), columns, body: rows.slice(at + 1) };
     }
   }
   return undefined;
+}
+
+/** Returns the account that a line names if it is the heading of a section. */
+function sectionIn(cells: readonly string[]): string | undefined {
+  const first = folded(cells.find((cell) => cell !== "") ?? "");
+  return /^(?:(?:so |chu |ten )?tai khoan|stk|account)/.test(first) ? accountIn(cells) : undefined;
+}
+
+/** Returns the numbers in the columns of accounts. */
+function accountsIn(cells: readonly string[], { account, subAccount }: Columns): string[] {
+  return [account, subAccount].map((at) => cells[at ?? -1] ?? "").filter((text) => /\d/.test(text));
+}
+
+function hasAmount(cells: readonly string[], columns: Columns): boolean {
+  const { credit, debit, amount } = columns;
+  return [credit, debit, amount].some((at) => /[1-9]/.test(cells[at ?? -1] ?? ""));
 }
 
 function amountsIn({ cells }: CsvRow, { credit, debit, amount, balance }: Columns): string[] {

@@ -1,5 +1,5 @@
 import type { Services } from "../../core/plugin/index.ts";
-import { codesNear } from "./code.ts";
+import { codesIn, codesNear } from "./code.ts";
 import { type Order, ordersByCode, unpaidOrders } from "./orders.ts";
 import { creditedTexts, type Transfer } from "./transfers.ts";
 
@@ -11,8 +11,8 @@ interface Suggestion {
   readonly why: readonly Reason[];
 }
 
-/** A code that differs by one letter; an unpaid order of the same amount; a payer whose money went to the account before. */
-type Reason = "code" | "amount" | "payer";
+/** The code; one that differs by one letter; an unpaid order of the same amount; a payer whose money went to the account before. */
+type Reason = "code" | "near_code" | "amount" | "payer";
 
 const DAY_MS = 86_400_000;
 /** Customers pay an order within days, and some pay for years from one bank account. */
@@ -33,9 +33,10 @@ export async function suggestionsFor(
   prefix: string,
 ): Promise<Suggestion[]> {
   const { receivedAt, amountMicroVnd, content } = transfer;
+  const exact = codesIn([content ?? ""], prefix);
   const since = new Date(receivedAt.getTime() - ORDER_DAYS * DAY_MS);
   const [byCode, byAmount, accounts] = await Promise.all([
-    ordersByCode(database, codesNear(content ?? "", prefix)),
+    ordersByCode(database, [...exact, ...codesNear(content ?? "", prefix)]),
     amountMicroVnd === null ? [] : unpaidOrders(database, amountMicroVnd, since, receivedAt),
     payersOf(database, transfer),
   ]);
@@ -49,7 +50,8 @@ export async function suggestionsFor(
     known.why.add(reason);
     found.set(key, known);
   };
-  for (const order of byCode) add("code", order.accountId, order);
+  for (const order of byCode)
+    add(exact.includes(order.code) ? "code" : "near_code", order.accountId, order);
   for (const order of byAmount) add("amount", order.accountId, order);
   for (const accountId of accounts) {
     const orders = [...found.values()].filter((one) => one.order && one.accountId === accountId);
@@ -57,7 +59,8 @@ export async function suggestionsFor(
     for (const { why } of orders) why.add("payer");
   }
   const all = [...found.values()].map((one) => ({ ...one, why: [...one.why] }));
-  const weight = ({ why }: Suggestion) => why.length + (why.includes("code") ? 2 : 0);
+  const points = { code: 4, near_code: 3, amount: 1, payer: 1 };
+  const weight = ({ why }: Suggestion) => why.reduce((sum, reason) => sum + points[reason], 0);
   return all.sort((one, other) => weight(other) - weight(one)).slice(0, SUGGESTIONS_MAX);
 }
 

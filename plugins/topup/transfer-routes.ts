@@ -208,6 +208,12 @@ export function transferRoutes(
         if (isRefusal(correction)) return correction;
         await releaseTransfer(database, transfer, reason);
         const now = await transferOf(database, transfer.id);
+        if (now?.state === "credited" && now.reference === transfer.reference) {
+          return refuse.conflict(
+            "Calls that run hold all that the wallet has. Nothing has changed; try again once they have ended.",
+            { code: "held_by_calls", param: "transfer" },
+          );
+        }
         return done({ ...shown(now ?? transfer), taken_back: correction });
       },
     },

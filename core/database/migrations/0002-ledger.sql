@@ -374,10 +374,15 @@ begin
 end
 $$;
 
--- Returns true if some of a top-up was taken back. For migrations of plugins.
-create function was_taken_back(topup_reference text) returns boolean language plpgsql as $$
+-- Returns true if some of a top-up was taken back, or the wallet has nothing to take: no calls hold any of it either, which
+-- may come back. For plugins.
+create function was_taken_back(topup_reference text, topup_account uuid) returns boolean language plpgsql as $$
 begin
-  return exists (select from ledger_entries_rest where reference = 'taken-back:1:' || topup_reference);
+  return exists (select from ledger_entries_rest where reference = 'taken-back:1:' || topup_reference)
+    or exists (
+      select from wallets where account_id = topup_account
+        and balance <= (select coalesce(sum(charged), 0) from quarantine where account_id = topup_account::text)
+    );
 end
 $$;
 

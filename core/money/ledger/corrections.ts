@@ -49,7 +49,7 @@ interface CorrectionRequest {
 interface TakeBack extends CorrectionRequest {
   /** The reference of the top-up, or of a gift, in the ledger. */
   readonly topUp: string;
-  /** If the wallet has less, take that. */
+  /** If the wallet has less, take that, even if it is nothing. */
   readonly asMuchAsThereIs: boolean;
 }
 
@@ -61,7 +61,7 @@ export type Correction =
   | {
       readonly kind: "corrected";
       readonly accountId: string;
-      /** Of this movement; 0 if nothing was missing. */
+      /** Of this movement; 0 if nothing was missing, or there was nothing to take. */
       readonly amountMicroVnd: bigint;
       /** Of the cause, corrected in all and not corrected. */
       readonly totalMicroVnd: bigint;
@@ -235,8 +235,8 @@ export class Corrections {
       let amountMicroVnd = missingMicroVnd;
       const availableMicroVnd = isTaken ? await this.availableOf(accountId) : missingMicroVnd;
       if (availableMicroVnd < missingMicroVnd) {
-        if (!asMuchAsThereIs || availableMicroVnd === 0n)
-          return { kind: "short", availableMicroVnd };
+        if (!asMuchAsThereIs) return { kind: "short", availableMicroVnd };
+        if (availableMicroVnd === 0n) return corrected(0n);
         amountMicroVnd = availableMicroVnd;
       }
       const movedMicroVnd = isTaken ? -amountMicroVnd : amountMicroVnd;

@@ -10,6 +10,7 @@ import { section } from "./section.ts";
 import { may, post } from "./session.ts";
 import { type Column, figures } from "./table.ts";
 import { t } from "./text.ts";
+import { transferLink } from "./transfer-changes.ts";
 
 interface Compared {
   /** False once they are recorded. */
@@ -18,9 +19,12 @@ interface Compared {
   readonly new: number;
   readonly unclear: number;
   readonly outgoing: number;
+  readonly other_accounts: number;
+  readonly skipped_lines: readonly number[];
   readonly transfers: readonly (Booked & {
     readonly line: number;
     readonly reference: string | null;
+    readonly alike: string | null;
     readonly outcome: "known" | "new" | "unclear";
   })[];
   readonly missing?: readonly Missing[];
@@ -85,6 +89,15 @@ export function statementPart(): HTMLElement {
           { name: t("bankfile.unclear"), value: number(found.unclear) },
           { name: t("bankfile.missing"), value: number(missing.length) },
         ]),
+        el(
+          "p",
+          { class: "hint" },
+          t("bankfile.leftout", {
+            outgoing: number(found.outgoing),
+            others: number(found.other_accounts),
+            lines: found.skipped_lines.join(", ") || "–",
+          }),
+        ),
         !found.dry_run && notice("good", t("bankfile.done")),
         found.dry_run && open > 0 && el("div", { class: "row" }, record),
       ),
@@ -119,6 +132,7 @@ export function statementPart(): HTMLElement {
                 t(`bankfile.${is}`),
               ),
           },
+          { title: t("bankfile.alike"), cell: ({ alike }) => transferLink(alike) },
         ],
         none: t("money.none"),
         file: "statement",
@@ -150,9 +164,7 @@ function columns<Row extends Booked>(): Column<Row>[] {
     { title: t("money.content"), cell: ({ content }: Row) => content ?? "" },
     {
       title: t("money.transfer"),
-      cell: ({ transfer }: Row) =>
-        transfer !== null &&
-        el("a", { href: `${BASE}/money/${encodeURIComponent(transfer)}` }, transfer),
+      cell: ({ transfer }: Row) => transferLink(transfer),
     },
     {
       title: t("money.owner"),

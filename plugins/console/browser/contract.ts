@@ -286,6 +286,7 @@ export interface Transfer {
   readonly content: string | null;
   readonly bank_reference: string | null;
   readonly bank_time: string | null;
+  readonly alike: string | null;
   readonly received_at: string;
   readonly decision: string | null;
 }
@@ -391,11 +392,12 @@ export interface Maintenance {
 }
 
 export interface Suggestion {
-  readonly why: readonly ("code" | "amount" | "payer")[];
+  readonly why: readonly ("code" | "near_code" | "amount" | "payer")[];
   readonly account: string;
   readonly email: string | null;
   readonly order: string | null;
   readonly amount_vnd: string | null;
+  readonly status: Order["status"] | null;
 }
 
 export interface WholeTransfer extends Transfer {

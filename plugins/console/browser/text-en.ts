@@ -263,6 +263,7 @@ export const text = {
   "money.transfer": "A transfer",
   "money.payload": "As the bank reported it",
   "money.none": "No transfers.",
+  "transfer.alike": "It may be recorded already. Assign it only if the bank has both.",
   "transfer.unmatched": "Without an owner",
   "transfer.credited": "Credited",
   "transfer.matched": "Being credited",
@@ -273,6 +274,8 @@ export const text = {
   "transfer.reverse": "Reverse",
   "transfer.reverse.about":
     "The amount is taken from the wallet. The transfer then waits for another owner.",
+  "transfer.reverse.rest":
+    "If the customer has spent some or all of it, take what is left. The rest is your loss.",
   "transfer.ignore": "Ignore",
   "transfer.ignore.about": "It is credited to no one, and waits no longer.",
   "transfer.returned": "Sent back",
@@ -507,7 +510,8 @@ export const text = {
   "task.messages": "{count} {count:message was|messages were} given up",
   suggest: "Who may have sent it",
   "suggest.none": "No order is close to it, and no earlier payer has this name.",
-  "suggest.code": "the code differs by one letter",
+  "suggest.code": "its text has this code",
+  "suggest.near_code": "the code differs by one letter",
   "suggest.amount": "unpaid order of this amount",
   "suggest.payer": "paid under this name before",
   bankfile: "Bank statement",
@@ -518,6 +522,9 @@ export const text = {
   "bankfile.known": "Recorded",
   "bankfile.new": "Not recorded yet",
   "bankfile.unclear": "Unclear",
+  "bankfile.alike": "May be",
+  "bankfile.leftout":
+    "Left out: {outgoing} outgoing, {others} of other accounts; lines without a day: {lines}.",
   "bankfile.missing": "Not in the statement",
   "bankfile.missing.about":
     "These were recorded for days of the statement, which does not have them. Find out before the money is spent.",

@@ -262,6 +262,7 @@ export const text: Dictionary = {
   "money.transfer": "Một giao dịch",
   "money.payload": "Thông báo gốc của ngân hàng",
   "money.none": "Không có giao dịch nào.",
+  "transfer.alike": "Có thể khoản này đã được ghi rồi. Chỉ gán nếu ngân hàng có cả hai.",
   "transfer.unmatched": "Chưa rõ chủ",
   "transfer.credited": "Đã cộng tiền",
   "transfer.matched": "Đang cộng tiền",
@@ -271,6 +272,8 @@ export const text: Dictionary = {
   "transfer.owner.hint": "Email, mã tài khoản hoặc mã đơn.",
   "transfer.reverse": "Thu hồi",
   "transfer.reverse.about": "Số tiền được trừ khỏi ví. Giao dịch sau đó chờ chủ khác.",
+  "transfer.reverse.rest":
+    "Nếu khách đã tiêu một phần hoặc tất cả, chỉ thu phần còn lại. Phần đã tiêu bạn chịu.",
   "transfer.ignore": "Bỏ qua",
   "transfer.ignore.about": "Không cộng cho ai, và không chờ nữa.",
   "transfer.returned": "Đã chuyển trả",
@@ -509,7 +512,8 @@ export const text: Dictionary = {
   "task.messages": "{count} tin nhắn không gửi được",
   suggest: "Có thể là của ai",
   "suggest.none": "Không có lệnh nào gần giống, và chưa ai chuyển với tên này.",
-  "suggest.code": "mã lệch một ký tự",
+  "suggest.code": "nội dung có đúng mã này",
+  "suggest.near_code": "mã lệch một ký tự",
   "suggest.amount": "lệnh chưa trả, cùng số tiền",
   "suggest.payer": "đã chuyển với tên này",
   bankfile: "Sao kê ngân hàng",
@@ -519,6 +523,9 @@ export const text: Dictionary = {
   "bankfile.known": "Đã ghi",
   "bankfile.new": "Chưa ghi",
   "bankfile.unclear": "Chưa rõ",
+  "bankfile.alike": "Có thể trùng",
+  "bankfile.leftout":
+    "Bỏ qua: {outgoing} khoản tiền ra, {others} khoản của tài khoản khác; dòng không có ngày: {lines}.",
   "bankfile.missing": "Không có trong sao kê",
   "bankfile.missing.about":
     "Các khoản này được ghi cho những ngày của sao kê, nhưng sao kê không có. Hãy làm rõ trước khi tiền bị tiêu.",

@@ -1,6 +1,7 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
-import { field } from "../../page-parts/browser/form.ts";
+import { field, notice } from "../../page-parts/browser/form.ts";
 import { vnd } from "../../page-parts/browser/format.ts";
+import { BASE } from "./base.ts";
 import { openChange } from "./change.ts";
 import { commandText } from "./command-line.ts";
 import type { Transfer } from "./contract.ts";
@@ -46,7 +47,7 @@ export function openAssign(transfer: Transfer, done: Done, to = ""): void {
   const isOrder = () => /^[a-z0-9]{6,25}$/i.test(named());
   openChange({
     title: t("transfer.assign"),
-    about: about(transfer),
+    about: [about(transfer), alikeNotice(transfer)],
     fields: [owner, reason],
     async request() {
       // The gateway takes the code of an order, or the id of an account; it says that it knows no such address.
@@ -69,13 +70,21 @@ export function openAssign(transfer: Transfer, done: Done, to = ""): void {
 
 function openReverse(transfer: Transfer, done: Done): void {
   const reason = reasonField();
+  const rest = el("input", { type: "checkbox" });
+  const element = el("label", { class: "tick" }, rest, el("span", {}, t("transfer.reverse.rest")));
   openChange({
     title: t("transfer.reverse"),
     about: [about(transfer), el("p", {}, t("transfer.reverse.about"))],
-    fields: [reason],
-    request: () => ({ path: pathOf(transfer, "reverse"), body: { reason: reason.input.value } }),
-    command: () =>
-      commandText("transfer reverse", { transfer: transfer.id, reason: reason.input.value }),
+    fields: [reason, { element }],
+    request: () => ({
+      path: pathOf(transfer, "reverse"),
+      body: { reason: reason.input.value, as_much_as_there_is: rest.checked },
+    }),
+    command: () => {
+      const given = { transfer: transfer.id, reason: reason.input.value };
+      const command = commandText("transfer reverse", given);
+      return rest.checked ? `${command} --as-much-as-there-is` : command;
+    },
     action: t("transfer.reverse"),
     isDangerous: true,
     movesMoney: true,
@@ -97,6 +106,15 @@ function openEnd(transfer: Transfer, how: "ignore" | "return", done: Done): void
     isDangerous: how === "return",
     done,
   });
+}
+
+/** Says that a transfer may be another one, with a link to that. */
+export function alikeNotice({ cause, alike }: Transfer): Child {
+  return cause === "alike" && notice("bad", t("transfer.alike"), " ", transferLink(alike));
+}
+
+export function transferLink(id: string | null): Child {
+  return id !== null && el("a", { href: `${BASE}/money/${encodeURIComponent(id)}` }, id);
 }
 
 function reasonField() {

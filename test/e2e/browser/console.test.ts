@@ -400,6 +400,33 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     t.match(body, { state: "unmatched", cause: "taken_back", decision: "Nhầm khách" });
   });
 
+  t.test("takes back a transfer that a wrong customer has spent", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const { session } = await stage.customer();
+    const sent = transfer({ transferAmount: 87_000, content: "khong ro" });
+    await notify(stage.gateway, sent);
+    const to = { account: session.accountId, reason: "x" };
+    await admin(stage.gateway, "POST", `/transfers/${sent.id}/assign`, to);
+    const spent = { amount_vnd: "-87000", reference: `spent-${sent.id}`, reason: "x" };
+    await admin(stage.gateway, "POST", `/accounts/${session.accountId}/adjustments`, spent);
+    await signIn(visitor, `/money/${sent.id}`);
+    await page.getByRole("button", { name: "Reverse" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("Nhầm khách");
+    await dialog.getByRole("button", { name: "Reverse" }).click();
+    await dialog.getByText("0 đ available").waitFor();
+    await dialog.getByLabel("take what is left").check();
+    t.match(await dialog.locator(".cli code").textContent(), /--as-much-as-there-is$/);
+    await dialog.getByRole("button", { name: "Reverse" }).click();
+    await page.getByText("Without an owner").waitFor();
+    const assigned = { account: accountId, reason: "x" };
+    await admin(stage.gateway, "POST", `/transfers/${sent.id}/assign`, assigned);
+    await page.goto(`${stage.url}/console/customers/${accountId}`);
+    await page.getByRole("link", { name: `transfer:${sent.id}:2` }).click();
+    await page.getByText("khong ro").first().waitFor();
+  });
+
   t.test("notes that a transfer was sent back", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
     const { page } = visitor;
@@ -437,17 +464,52 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     t.equal(await dialog.getByLabel("Customer or order").inputValue(), orderCode);
     await page.keyboard.press("Escape");
     await page.goto(`${stage.url}/console/money/statement`);
-    const csv = "Ngày giao dịch;Số bút toán;Ghi nợ;Ghi có;Nội dung\n2026-11-20;FT9;;123456;ai do";
+    const head = "Ngày giao dịch;Số bút toán;Ghi nợ;Ghi có;Nội dung\nSao kê\n";
+    const alike = "2026-11-20;88;;499000;khac";
+    const csv = `${head}2026-11-20;FT9;;123456;ai do\n2026-11-20;FT8;5;;\n${alike}`;
     await page.setInputFiles("input[type=file]", {
       ...{ name: "bank.csv", mimeType: "text/csv", buffer: Buffer.from(csv) },
     });
     await page.getByRole("heading", { name: "Not in the statement" }).waitFor();
-    await page.getByRole("link", { name: String(sent.id) }).waitFor();
+    await page
+      .locator("tr", { hasText: "khac" })
+      .getByRole("link", { name: String(sent.id) })
+      .waitFor();
+    await page
+      .getByText("Left out: 1 outgoing, 0 of other accounts; lines without a day: 2.")
+      .waitFor();
     await page.getByRole("button", { name: "Record them" }).click();
     await dialog.getByRole("button", { name: "Record them" }).click();
     await page.getByText("They are recorded.").waitFor();
     const { body } = await admin(stage.gateway, "GET", "/transfers?query=FT9");
     t.match(body["list"], [{ state: "unmatched", source: "import" }]);
+    const { body: unclear } = await admin(stage.gateway, "GET", "/transfers?query=88");
+    const [one] = unclear["list"] as { id: string }[];
+    await page.goto(`${stage.url}/console/money/${one?.id}`);
+    const warned = page.locator(".notice.bad", { hasText: "It may be recorded already." });
+    await page
+      .getByRole("button", { name: /^Assign/ })
+      .first()
+      .click();
+    await dialog.locator(".notice.bad").waitFor();
+    await page.keyboard.press("Escape");
+    await warned.getByRole("link", { name: String(sent.id) }).click();
+    await page.getByText(content).first().waitFor();
+  });
+
+  t.test("does not offer to credit an order that is paid again", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const { session } = await stage.customer();
+    const content = String((await session.post("/top-ups", { amount_vnd: 55_000 })).body.code);
+    const paid = transfer({ transferAmount: 55_000, content });
+    await notify(stage.gateway, paid);
+    const sent = { ...paid, id: Number(paid["id"]) + 500_000, accountNumber: "777" };
+    await notify(stage.gateway, sent);
+    await signIn(visitor, `/money/${sent.id}`);
+    const row = page.locator("main tr", { hasText: "its text has this code" });
+    await row.getByText("Paid", { exact: true }).waitFor();
+    t.equal(await row.getByRole("button").count(), 0);
   });
 
   t.test("sends a message again, announces, and tries the channels", async (t) => {

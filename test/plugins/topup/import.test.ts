@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { runCli } from "../admin/cli-runs.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
-import { notify, order, transfer } from "./topups.ts";
+import { as, notify, order, transfer } from "./topups.ts";
 
 const HEAD = "Ngày giao dịch;Số bút toán;Ghi nợ;Ghi có;Nội dung";
 /** Of a transfer in the webhook's form and in a statement. */
@@ -96,6 +96,16 @@ t.test("a statement", async (t) => {
       );
     }
     t.equal(await balance(), String(amount));
+  });
+
+  t.test("knows two transfers by their codes, even if a bank repeats a reference", async (t) => {
+    const [first, second] = [await ordering(), await ordering()];
+    const reference = { transferAmount: first.amount, referenceCode: "MBVCB.3278907689" };
+    await told({ ...reference, content: first.code });
+    const rows = [second, first].map(({ code }) => row("MBVCB.3278907689", first.amount, code));
+    t.strictSame(await outcomes(...rows.slice(0, 1)), ["new credited"]);
+    t.strictSame(await outcomes(...rows), ["known credited", "known credited"]);
+    t.equal(await second.balance(), String(first.amount));
   });
 
   t.test(
@@ -245,4 +255,28 @@ t.test("a statement", async (t) => {
     writeFileSync(file, Buffer.from([0xff, 0xfe, 0x41, 0x00]));
     t.match((await run()).stderr, /is not in UTF-8/);
   });
+});
+
+t.test("a statement of the account behind a virtual one", async (t) => {
+  const main = "6868123456";
+  const gateway = await bootTopups({ main_account_number: main });
+  t.teardown(() => gateway.close());
+  const { accountId } = await createCustomer(gateway);
+  const { code } = await order(gateway, accountId);
+  const told = { content: code, referenceCode: "FT26325071", accountNumber: main };
+  await notify(gateway, transfer({ ...told, transactionDate: AT, id: 71 }));
+  const file = [
+    `Số tài khoản: ${main}`,
+    HEAD,
+    ...[`${DAY};FT26325071;;100000;${code}`, `${DAY};FT26325072;;100001;${code}`],
+  ].join("\n");
+  const { body } = await admin(gateway, "POST", "/transfers/import", { file });
+  // SePay has told the first one of the main account itself: it waits for an operator, who must not see it twice.
+  t.match(body["transfers"], [
+    { outcome: "known", transfer: "71", state: "unmatched" },
+    { outcome: "new", state: "credited" },
+  ]);
+  t.equal((await wallet(gateway, accountId)).balance, "100001");
+  const shown = await as(gateway, accountId, "GET", "/top-ups/settings");
+  t.notMatch(JSON.stringify(shown.body), main);
 });

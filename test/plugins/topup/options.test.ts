@@ -32,6 +32,7 @@ const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
   [`minimum_vnd: 50000`, `order_prefix: tg`, /order_prefix: expected 2 to 6 capital letters/],
   [`minimum_vnd: 50000`, `order_prefix: "TG1"`, /order_prefix: expected 2 to 6 capital letters/],
   [`minimum_vnd: 50000`, `order_prefix: TOP`, /order_prefix: expected 2 to 6 capital letters/],
+  [`minimum_vnd: 50000`, `content_prefix: SEVQR VQRSE`, /content_prefix: expected 2 to 10 capital/],
   [`minimum_vnd: 50000`, `order_valid_minutes: 1`, /order_valid_minutes: expected a whole number/],
   [`"0123456789abcdef"`, `"too-short"`, /webhook\.api_key: expected a secret of 16 to 512/],
   [`"0123456789abcdef"`, `""`, /webhook\.api_key: expected a secret of 16 to 512/],

@@ -46,6 +46,24 @@ t.test("an order", async (t) => {
     t.strictSame(body, made.body);
   });
 
+  t.test(
+    "has the word before its code without which SePay does not see the transfer",
+    async (t) => {
+      const prefixed = await bootTopups({ content_prefix: "SEVQR4TEST", order_prefix: "NAPABC" });
+      t.teardown(() => prefixed.close());
+      const { accountId } = await createCustomer(prefixed);
+      const { id, code, content, qr_text } = await order(prefixed, accountId);
+      t.equal(content, `SEVQR4TEST ${code}`);
+      t.match(qr_text, `0825SEVQR4TEST ${code}6304`);
+      await notify(
+        prefixed,
+        transfer({ content: `CT DEN:1234 ${String(content).replace(" ", "")}` }),
+      );
+      const { body } = await as(prefixed, accountId, "GET", `/top-ups/${id}`);
+      t.equal(body["status"], "paid");
+    },
+  );
+
   t.test("accepts an amount within the limits, in whole đ", async (t) => {
     const { accountId } = await createCustomer(gateway);
     for (const amount_vnd of [50_000, 499_999_999]) {

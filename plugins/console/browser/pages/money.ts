@@ -15,7 +15,7 @@ import { section, smallButton } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
 import { pairs } from "../table.ts";
 import { t } from "../text.ts";
-import { openAssign, transferButtons } from "../transfer-changes.ts";
+import { alikeNotice, openAssign, transferButtons } from "../transfer-changes.ts";
 import { showBatch, voucherList } from "../vouchers.ts";
 
 const STATES = ["unmatched", "credited", "matched", "ignored", "returned"] as const;
@@ -103,6 +103,7 @@ async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<
         fill(root, pageHead(t("money.transfer"), el("code", {}, id), buttons), place);
       }
       return [
+        isOpen && alikeNotice(transfer),
         isOpen && suggestions(transfer, suggested, load),
         card(t("money.transfer"), shown(transfer)),
         transfer.payload !== null && card(t("money.payload"), el("pre", {}, transfer.payload)),
@@ -154,13 +155,18 @@ function suggestions(
           order === null ? "–" : [el("code", {}, order), ` ${vnd(amount_vnd ?? 0)}`],
       },
       {
+        title: t("customers.state"),
+        cell: ({ status }) => status !== null && t(`order.${status}`),
+      },
+      {
         title: t("reason"),
         cell: ({ why }) => why.map((one) => t(`suggest.${one}`)).join(", "),
       },
       {
         title: t("actions"),
-        cell: ({ order, email, account }) => {
-          if (!may("money")) return false;
+        cell: ({ order, email, account, status }) => {
+          // Seldom is an order paid twice: to credit one again takes more than a click.
+          if (!may("money") || status === "paid" || status === "overpaid") return false;
           const to = order ?? email ?? account;
           return smallButton(t("transfer.assign"), to, () => openAssign(transfer, done, to));
         },
