@@ -91,6 +91,24 @@ const EDITS: readonly Edit[] = [
     dropped: `${lostIn("text.format")},text.format.strict`,
   },
   {
+    why: "a client that sets no limit gets what its prompt leaves of the window",
+    protocol: "responses",
+    models: ["kimi-k2.6", "svc/minimax-m2", "svc/glm-4.7"],
+    change: { input: "a ".repeat(2 * 140_000) },
+  },
+  {
+    why: "a stream of one does, too",
+    protocol: "responses",
+    models: ["kimi-k2.6", "svc/minimax-m2", "svc/glm-4.7", "svc/qwen3-next-80b-a3b"],
+    change: { input: "a ".repeat(2 * 140_000), stream: true },
+  },
+  {
+    why: "a Chat client that sets no limit does, too",
+    protocol: "chat",
+    models: ["kimi-k2.6", "svc/minimax-m2", "svc/glm-4.7", "svc/qwen3-next-80b-a3b"],
+    change: { messages: [{ role: "user", content: "a ".repeat(2 * 140_000) }] },
+  },
+  {
     why: "settings of turns are named, and the tools that a turn adds or removes are the list",
     protocol: "messages",
     models: ["gpt-5.6-sol", "gpt-4.1", "gemini-3.5-flash", "deepseek-v4-pro"],

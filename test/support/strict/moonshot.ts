@@ -1,4 +1,4 @@
-import { callsOf, forcesTool, schemasOf, thinkingType, unpaired } from "./chat-turns.ts";
+import { callsOf, capOf, forcesTool, schemasOf, thinkingType, unpaired } from "./chat-turns.ts";
 import { schemaFault } from "./moonshot-schema.ts";
 import { type Facts, objectIn, type Rule, text } from "./rule.ts";
 
@@ -92,9 +92,13 @@ export const moonshot: readonly Rule[] = [
   },
   {
     id: "k-context",
-    source: "Moonshot docs: errors",
-    refuses: ({ inputTokens }) =>
-      inputTokens > 262_144 &&
-      `Invalid request: Your request exceeded model token limit: 262144 (requested: ${inputTokens})`,
+    source: "Moonshot docs: errors; MoonshotAI/kimi-cli#2011",
+    refuses: (facts) => {
+      const requested = facts.inputTokens + capOf(facts);
+      return (
+        requested > 262_144 &&
+        `Invalid request: Your request exceeded model token limit: 262144 (requested: ${requested})`
+      );
+    },
   },
 ];

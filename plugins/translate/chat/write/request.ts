@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
+import { UNLIMITED } from "../../messages/limit.ts";
 import type { OriginalNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
 import type { ChatProfile } from "../../profile.ts";
@@ -151,6 +152,7 @@ function conversation(body: JsonObject, scope: Scope): ChatMessage[] {
 
 function addMaxTokens(body: JsonObject, request: ChatRequest, scope: Scope): void {
   const given = body["max_tokens"];
+  if (given === UNLIMITED) return;
   if (typeof given !== "number" || !Number.isSafeInteger(given) || given < 1) {
     scope.notes.invalid("max_tokens", "must be a whole number of 1 or more");
     return;
