@@ -1,12 +1,7 @@
-import {
-  arrayOf,
-  EFFORT_LEVELS,
-  isObject,
-  type JsonObject,
-  objectOf,
-} from "../../../core/plugin/index.ts";
+import { arrayOf, EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { clampEffort, type EffortLevel } from "../profile.ts";
 import { isEnvelope } from "../state/seal.ts";
+import { editCacheMarks } from "./cache-marks.ts";
 import type { Draft } from "./draft.ts";
 import { editMessagesSchemas } from "./schemas.ts";
 
@@ -31,31 +26,9 @@ export function editMessages(draft: Draft): void {
   editEffort(draft);
   editSampling(draft);
   editMessagesSchemas(draft);
-  if (draft.isTranslated) keepLastMarks(draft);
+  if (draft.isTranslated) editCacheMarks(draft);
   refusePrefill(draft);
   if (draft.profile.thinking_binding && draft.isTranslated) bindThinking(draft);
-}
-
-/** Cache marks that Claude takes in a request. Claude docs: prompt caching. */
-const MARKS_MAX = 4;
-
-/** Keeps the last cache marks, which OpenAI counts too. */
-function keepLastMarks(draft: Draft): void {
-  const lists = [draft.entries("tools"), arrayOf(draft.body["system"])];
-  const turns = draft.entries("messages").map((turn) => arrayOf(objectOf(turn)?.["content"]));
-  const isMarked = (block: unknown) => objectOf(block)?.["cache_control"] !== undefined;
-  let beyond = [...lists, ...turns].flat().filter(isMarked).length - MARKS_MAX;
-  if (beyond <= 0) return;
-  const unmarked = (block: unknown): unknown => {
-    if (!isObject(block) || !isMarked(block) || --beyond < 0) return block;
-    const { cache_control: _, ...rest } = block;
-    return rest;
-  };
-  draft.editEntries("tools", (tool) => ({ ...objectOf(unmarked(tool)) }));
-  if (Array.isArray(draft.body["system"])) draft.set("system", draft.body["system"].map(unmarked));
-  draft.editEntries("messages", (turn) =>
-    Array.isArray(turn["content"]) ? { ...turn, content: turn["content"].map(unmarked) } : turn,
-  );
 }
 
 /**
