@@ -301,10 +301,23 @@ export const chatCases: readonly StrictCase[] = [
   ["g-effort-values", "gemini-3.1-pro-preview", { reasoning_effort: "minimal" }],
   ["g-cap-range", "gemini-3.5-flash", { max_tokens: 70_000 }],
   [
-    "g-array-items",
+    "g-schema",
     "gemini-3.5-flash",
     { tools: [tool("a", schema({ properties: { e: { items: { type: "array" } } } }))] },
   ],
+  ...[
+    { enum: [1, 2] },
+    { enum: ["a", null] },
+    { enum: [""] },
+    { enum: ["1"], type: "integer" },
+  ].map(
+    (e) =>
+      [
+        "g-schema",
+        "gemini-3.5-flash",
+        { tools: [tool("a", schema({ properties: { e } }))] },
+      ] as const,
+  ),
   ["g-tool-name", "gemini-3.5-flash", { tools: [tool("1a", schema({}))] }],
   ["g-response-count", "gemini-2.5-pro", unanswered],
   [
