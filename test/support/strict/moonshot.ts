@@ -51,6 +51,13 @@ export const moonshot: readonly Rule[] = [
     },
   },
   {
+    id: "k-tool-name",
+    source: "MoonshotAI/kimi-cli#1773; MoonshotAI/kimi-cli#2531",
+    refuses: ({ tools }) =>
+      tools.some((tool) => !/^[a-zA-Z][\w-]*$/.test(text(objectIn(tool, "function")?.["name"]))) &&
+      "function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes",
+  },
+  {
     id: "k-parameters-object",
     source: "MoonshotAI/kimi-code#2662",
     refuses: ({ tools }) =>

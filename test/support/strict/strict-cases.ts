@@ -123,6 +123,11 @@ export const messagesCases: readonly StrictCase[] = [
       thinking: { type: "enabled", budget_tokens: 2048 },
     },
   ],
+  [
+    "a-forced-tool-thinking",
+    "claude-sonnet-4-6",
+    { tools: [claudeTool], tool_choice: { type: "any" }, thinking: { type: "adaptive" } },
+  ],
   ["a-tool-name", "claude-opus-5", { tools: [{ ...claudeTool, name: "a.b" }] }],
   ["a-tool-names-unique", "claude-opus-5", { tools: [claudeTool, claudeTool] }],
   [
@@ -362,6 +367,7 @@ export const chatCases: readonly StrictCase[] = [
   ["k-top-p", "kimi-k2.6", { top_p: 1 }],
   ["k-forced-tool", "kimi-k2.6", forced],
   ["k-schema", "kimi-k2.6", { tools: [tool("a", schema({ properties: { b: {} } }))] }],
+  ["k-tool-name", "kimi-k2.6", { tools: [tool("21st_search", schema({}))] }],
   ["k-parameters-object", "kimi-k2.6", { tools: [tool("a", { type: "string" })] }],
   ["k-not-empty", "kimi-k2.6", turns(user("a"), said(""), user("b"))],
   ["k-pairing", "kimi-k2.6", orphan],

@@ -10,7 +10,7 @@ import type { MessagesProfile } from "../../profile.ts";
 import type { MessagesRequest, MessagesText } from "../../types.ts";
 import { addFormat, formatAsTool } from "./format.ts";
 import { History } from "./history.ts";
-import { addThinking, isThinking } from "./thinking.ts";
+import { addThinking } from "./thinking.ts";
 import { addStubs, addTools, customTools, declaredTools, flatCustomTools } from "./tools.ts";
 
 /** Facts about a Chat request that the translation of its reply needs. Plain data: threads pass it on. */
@@ -126,7 +126,7 @@ function fill(
   addThinking(body, request, { hasMaxTokens, continuesUnsigned }, scope);
   addFormat(body, request, context.formatIsTool, scope);
   addStubs(history.calledNames, request);
-  addSampling(body, request, isThinking(request), scope);
+  addSampling(body, request, scope);
   addStops(body, request, notes);
   addUser(body, request, notes);
   addTier(body, request, notes);

@@ -91,7 +91,7 @@ function fill(
   addReasoning(request, body, notes);
   const { temperature, top_p } = body;
   if (isArranged) {
-    addSampling({ temperature, top_p }, request, request.thinking?.["type"] === "adaptive", scope);
+    addSampling({ temperature, top_p }, request, scope);
   } else {
     for (const name of ["temperature", "top_p"] as const) {
       const value = notes.number(body, name, name);
