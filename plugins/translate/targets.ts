@@ -91,7 +91,7 @@ export function organisationOf(
   return profile.organisation ?? upstreams.get(upstream)?.config.profile.organisation;
 }
 
-/** What the catalogue states of a model, as a profile that any other overrides. */
+/** The terms that the catalogue states of a model, as a profile that any other overrides. */
 const termsOfModels = new WeakMap<Model, Profile>();
 
 function termsOf(model: Model): Profile {

@@ -162,11 +162,10 @@ const EDITS: readonly Edit[] = [
     dropped: "thinking.budget_tokens",
   },
   {
-    why: "adaptive thinking becomes a budget, and effort is dropped",
+    why: "adaptive thinking becomes a budget by its effort",
     protocol: "messages",
     models: ["claude-haiku-4-5"],
     change: { thinking: { type: "adaptive" }, output_config: { effort: "high" } },
-    dropped: "output_config.effort",
   },
   {
     why: "thinking is dropped in a step that began without it",
@@ -364,11 +363,11 @@ const EDITS: readonly Edit[] = [
     dropped: "temperature",
   },
   {
-    why: "sampling is dropped while a Claude thinks that has no effort",
+    why: "sampling is dropped while a Claude thinks by a budget",
     protocol: "responses",
     models: ["claude-haiku-4-5"],
     change: { top_p: 0.5, reasoning: { effort: "low" } },
-    dropped: "top_p,reasoning.effort",
+    dropped: "top_p",
   },
   {
     why: "sampling of a reasoning model is dropped",

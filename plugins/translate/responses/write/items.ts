@@ -54,7 +54,7 @@ export function callItem(
 ): JsonObject {
   const { name, namespace, custom } = tool;
   const given = typeof id === "string" && id !== "" ? id : `call_${random(24)}`;
-  // The maker's own id may fit where the encoded one does not. Kimi needs its own back.
+  // The maker's own id may fit if the encoded one does not. Kimi needs its own back.
   const call_id =
     given.length <= CALL_ID_CHARS_MAX ? given : toChatToolId(given, CALL_ID_CHARS_MAX);
   return {
