@@ -157,7 +157,10 @@ export const profile = v.strictObject({
   replay_reasoning: v.optional(v.boolean()),
   /** Chat and Messages: what to do with a system message in mid-conversation. Only Chat has `user`. */
   mid_system: v.optional(v.picklist(["inline", "hoist", "user"])),
-  /** Chat: `keep` sends cache marks, for Claude behind a Chat server. */
+  /**
+   * Chat: `keep` sends cache marks, for Claude behind a Chat server. Messages: `drop` adds none to conversations of
+   * clients of other protocols.
+   */
   cache_control: v.optional(v.picklist(["drop", "keep"])),
   /** Chat: what to do with tools that only a Messages server runs. */
   unsupported_tools: v.optional(v.picklist(["reject", "drop"])),

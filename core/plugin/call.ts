@@ -184,6 +184,8 @@ export interface Call {
   readonly form: FormPart[] | undefined;
   readonly bodyBytes: number;
   readonly stream: boolean;
+  /** The client's id of the session; undefined if it gives none. */
+  readonly session: string | undefined;
 
   /** The caller's key; set by auth. */
   key: CallerKey | undefined;

@@ -23,6 +23,11 @@ const ATTEMPTS_MAX = 6;
 /** Of these, the attempts that providers may bill although nothing of them reaches the client. */
 const LOST_MAX = 3;
 
+/** The likely input is the average of texts: many have more tokens. */
+const LIKELY_MARGIN = 1.25;
+/** The least output tokens that a call without a limit may write, however long its prompt is. */
+const OUTPUT_ROOM_MIN = 4_096;
+
 /** Faults for which another key of the same upstream is tried before another route. */
 const OF_THE_KEY: ReadonlySet<string> = new Set(["limit", "key", "access", "account"]);
 
@@ -297,18 +302,26 @@ export class Dispatch {
 
   /**
    * Sets the output limit that the hold covers: one limit, at most the model's, under the name that the route knows. A
-   * call that is not streamed gets one even if its client states none.
+   * call that is not streamed gets one even if its client states none: what the prompt leaves of the window, since many
+   * providers refuse more. Source: gsd-build/gsd-2#5409.
    */
   private limitOutput(route: Route, body: RequestBody, { outputLimit }: UpstreamRequest): void {
     const { model, stream } = this.call;
     if (!model) return;
     const stated = this.wire.outputLimit(body);
     if (stated === undefined && outputLimit === undefined && stream) return;
-    const most = outputTokensMax(stated, model);
+    const room = stated === undefined ? roomBeside(this.call) : Number.POSITIVE_INFINITY;
+    const most = Math.min(outputTokensMax(stated, model), room);
     const limit = outputLimit === undefined ? most : Math.min(outputLimit, most);
     const upstream = this.upstreams.get(route.upstream)?.config.profile ?? {};
     this.wire.limitOutput(body, limit, maxTokensField(upstream, route.profile));
   }
+}
+
+/** Returns the tokens that the prompt of a call leaves of its model's window. */
+function roomBeside({ model, inputTokensLikely: likely = 0 }: ServedCall): number {
+  const window = model?.contextWindow ?? Number.POSITIVE_INFINITY;
+  return Math.max(Math.floor(window - likely * LIKELY_MARGIN), OUTPUT_ROOM_MIN);
 }
 
 /** Returns what an operator may see of an error: never its message, which may quote a token or an address with one. */

@@ -3,8 +3,6 @@ import type { Call, FailedAttempt } from "../plugin/call.ts";
 
 /** A call as its exchange sees it: with the fields that only core reads, or sets. */
 export interface ServedCall extends Call {
-  /** The client's id of the session; undefined if it gives none. */
-  readonly session: string | undefined;
   route: Route | undefined;
   attempts: number;
   failedAttempts: readonly FailedAttempt[];

@@ -64,7 +64,10 @@ function addCounted(part: PlainContents, contents: Contents): void {
 
 /** Frames of messages take 3 to 5 tokens (developers.openai.com, counting tokens; templates of others). */
 const TOKENS_PER_ITEM = 5;
-const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user"]);
+const NOT_READ = new Set([
+  ...["model", "stream", "stream_options"],
+  ...["metadata", "user", "prompt_cache_key"],
+]);
 
 /** For reasoning that only its maker can read: 4 characters a token or more, since it is base64. */
 const OPAQUE_BYTES_PER_TOKEN = 4;
@@ -170,8 +173,10 @@ function visitPart(value: JsonObject, contents: Contents): void {
   contents.items++;
   if (countSource(value, contents)) return;
   for (const name in value) {
-    contents.text.asciiBytes += name.length;
     const field = value[name];
+    // A mark is no part of the prompt, and the gateway sets some itself.
+    if (name === "cache_control") continue;
+    contents.text.asciiBytes += name.length;
     if (SPECIAL_FIELDS.has(name)) visitSpecial(name, field, value["type"], contents);
     else visit(field, contents);
   }
@@ -215,11 +220,13 @@ function countText(text: string, contents: Contents): void {
   contents.densityTokens += densityTokens(text);
 }
 
-/** Returns the text of a part that is just `{ type: "text", text }`; undefined for other parts. */
+/** Returns the text of a part that is just `{ type: "text", text }`, marked or not; undefined for other parts. */
 function onlyText(value: JsonObject): string | undefined {
   const { type, text } = value;
   if (type !== "text" || typeof text !== "string") return undefined;
-  for (const name in value) if (name !== "type" && name !== "text") return undefined;
+  for (const name in value) {
+    if (name !== "type" && name !== "text" && name !== "cache_control") return undefined;
+  }
   return text;
 }
 

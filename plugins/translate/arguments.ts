@@ -173,6 +173,43 @@ export class ObjectScanner {
   }
 }
 
+/** Decodes the arguments of a streamed call that a server has encoded as JSON twice: it holds a text until that is whole. */
+export class TwiceEncoded {
+  private state: "before" | "text" | "passed" = "before";
+  private held: string[] = [];
+  private escaped = false;
+
+  /** Returns the arguments that can be written now. */
+  push(piece: string): string {
+    if (this.state === "passed") return piece;
+    this.held.push(piece);
+    for (let i = 0; i < piece.length; i += 1) {
+      const char = piece.charCodeAt(i);
+      if (this.state === "before") {
+        if (isSpace(char)) continue;
+        if (char !== QUOTE) return this.rest();
+        this.state = "text";
+      } else if (this.escaped) this.escaped = false;
+      else if (char === BACKSLASH) this.escaped = true;
+      else if (char === QUOTE) return decoded(this.rest());
+    }
+    return "";
+  }
+
+  /** Returns what is still held, as it came. */
+  rest(): string {
+    this.state = "passed";
+    const rest = this.held.join("");
+    this.held = [];
+    return rest;
+  }
+}
+
+function decoded(text: string): string {
+  const input = answeredInputOf(text);
+  return isWrapped(input) ? text : argumentsOf(input);
+}
+
 function isSpace(char: number): boolean {
   return char === 0x20 || char === 0x0a || char === 0x0d || char === 0x09;
 }

@@ -7,8 +7,11 @@ const USERS = ["user", "safety_identifier"] as const;
 /**
  * Puts the account in the place of the names that a client gives its users, and of its name for a part of the cache: all
  * customers share the provider's account, so one could take another's name. `key` is secret, so that no name tells the account.
+ *
+ * A session of a client of Messages is a part of the cache of a model that is reached by another protocol: BerriAI/litellm#37623.
  */
-export function hideIdentity({ body, key: caller }: Call, key: Uint8Array): void {
+export function hideIdentity(call: Call, key: Uint8Array): void {
+  const { body, key: caller, session, endpoint, model } = call;
   if (!caller) return;
   const named = (text: string) =>
     createHmac("sha256", key).update(`identity\n${caller.accountId}\n${text}`).digest("hex");
@@ -19,6 +22,8 @@ export function hideIdentity({ body, key: caller }: Call, key: Uint8Array): void
     body.set("metadata", { ...metadata, user_id: named("") });
   }
   if (isText(part)) body.set("prompt_cache_key", named(part));
+  const isTranslated = endpoint.protocol === "messages" && model?.standard === "chat";
+  if (isTranslated && session !== undefined) body.set("prompt_cache_key", named(session));
 }
 
 function isText(value: unknown): value is string {

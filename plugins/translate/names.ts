@@ -21,11 +21,15 @@ export class ToolNames {
     return this.changed;
   }
 
-  /** Returns a name for a Chat upstream, which may accept fewer characters than Messages. */
+  /**
+   * Returns a name for a Chat upstream, which may accept fewer characters than Messages, and a letter only at the start:
+   * MoonshotAI/kimi-cli#1773.
+   */
   forChat(name: string, charsMax: number): string {
-    if (name.length <= charsMax) return name;
-    const stem = name.slice(0, Math.min(STEM_CHARS, charsMax - HASH_CHARS - 1));
-    return this.remember(name, stem);
+    const isNamed = /^[a-zA-Z]/.test(name);
+    if (isNamed && name.length <= charsMax) return name;
+    const stem = isNamed ? name : `tool_${name}`;
+    return this.remember(name, stem.slice(0, Math.min(STEM_CHARS, charsMax - HASH_CHARS - 1)));
   }
 
   /**

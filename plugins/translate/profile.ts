@@ -4,6 +4,7 @@ export type EffortLevel = (typeof EFFORT_LEVELS)[number];
 
 /** The profile of a Chat Completions upstream with every key set. */
 export interface ChatProfile {
+  readonly maker: string | undefined;
   readonly dialect: "openai" | "compatible";
   readonly max_tokens_field: "max_completion_tokens" | "max_tokens";
   readonly sampling: "full" | "fixed";
@@ -26,7 +27,6 @@ export interface ChatProfile {
 export interface MessagesProfile {
   readonly default_max_tokens: number;
   readonly max_output_tokens: number | null;
-  readonly sampling: "one" | "both" | "none";
   readonly thinking: "adaptive" | "budget" | "none";
   readonly effort_levels: readonly EffortLevel[];
   readonly structured_outputs: "native" | "tool";
@@ -39,6 +39,7 @@ export function chatProfile(given: Profile = {}): ChatProfile {
   const dialect = given.dialect ?? "openai";
   const strict = dialect === "openai";
   return {
+    maker: given.maker,
     dialect,
     max_tokens_field: given.max_tokens_field ?? (strict ? "max_completion_tokens" : "max_tokens"),
     sampling: given.sampling === "fixed" ? "fixed" : "full",
@@ -60,11 +61,9 @@ export function chatProfile(given: Profile = {}): ChatProfile {
 
 /** Sets every missing key to its default for a Messages upstream. */
 export function messagesProfile(given: Profile = {}): MessagesProfile {
-  const sampling = given.sampling;
   return {
     default_max_tokens: given.default_max_tokens ?? 32_000,
     max_output_tokens: given.max_output_tokens ?? null,
-    sampling: sampling === "both" || sampling === "none" ? sampling : "one",
     thinking: given.thinking ?? "adaptive",
     effort_levels: ascending(given.effort_levels),
     structured_outputs: given.structured_outputs ?? "native",
@@ -73,6 +72,18 @@ export function messagesProfile(given: Profile = {}): MessagesProfile {
     prefill: given.prefill ?? true,
   };
 }
+
+/** Thinking budgets in tokens per effort level, for models that take a budget. */
+export const BUDGETS: Readonly<Record<EffortLevel, number>> = {
+  minimal: 1024,
+  low: 2048,
+  medium: 8192,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 32_768,
+};
+/** The smallest budget that the upstream accepts. */
+export const BUDGET_MIN = 1024;
 
 /**
  * Returns the level to ask for: the highest accepted one that is not above `wanted`, else the

@@ -91,15 +91,19 @@ export function organisationOf(
   return profile.organisation ?? upstreams.get(upstream)?.config.profile.organisation;
 }
 
-/** The limits of a model that the catalogue states, as a profile that any other overrides. */
-const limits = new WeakMap<Model, Profile>();
+/** The terms that the catalogue states of a model, as a profile that any other overrides. */
+const termsOfModels = new WeakMap<Model, Profile>();
 
-function limitsOf(model: Model): Profile {
-  const known = limits.get(model);
+function termsOf(model: Model): Profile {
+  const known = termsOfModels.get(model);
   if (known) return known;
   const most = model.maxOutputTokens;
-  const profile = most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
-  limits.set(model, profile);
+  const limits = most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
+  const { input, cached_input, cache_write } = model.price.factors;
+  // Customers would pay for marks that they have not set, and win nothing.
+  const isDearer = cache_write > input && cached_input >= input;
+  const profile: Profile = isDearer ? { ...limits, cache_control: "drop" } : limits;
+  termsOfModels.set(model, profile);
   return profile;
 }
 
@@ -113,7 +117,7 @@ export function targetOf(
 ): Target {
   const upstream = upstreams.get(route.upstream);
   const stated = mergeProfiles(upstream?.config.profile, route.profile);
-  const profile = mergeProfiles(limitsOf(model), stated);
+  const profile = mergeProfiles(termsOf(model), stated);
   const maker = profile.maker ?? route.upstream;
   const { organisation } = profile;
   // As a part of the name, so that its reasoning goes to no other organisation.

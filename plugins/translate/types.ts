@@ -58,6 +58,7 @@ export type ChatRequest = {
   response_format?: OpenAI.ResponseFormatJSONSchema;
   service_tier?: "auto" | "default";
   user?: string;
+  prompt_cache_key?: string;
 };
 
 /* Responses, as sent to an upstream. */
@@ -78,6 +79,7 @@ export type ResponsesRequest = {
   text?: { format?: JsonObject; verbosity?: unknown };
   service_tier?: "auto" | "default";
   user?: string;
+  prompt_cache_key?: string;
   stream?: boolean;
 };
 

@@ -34,6 +34,8 @@ const WEATHER = {
   },
 } as const;
 const CLOCK = { type: "function", function: { name: "clock" } } as const;
+/** The gateway's mark for the provider's cache. */
+const MARK = { cache_control: { type: "ephemeral" } };
 const SCHEMA = {
   type: "object",
   properties: { city: { type: "string" }, celsius: { type: "number" } },
@@ -205,7 +207,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
             description: "The weather of a city.",
             input_schema: WEATHER.function.parameters,
           },
-          { name: "clock", input_schema: { type: "object", properties: {} } },
+          { name: "clock", input_schema: { type: "object", properties: {} }, ...MARK },
         ]);
         t.strictSame(body.messages.slice(1), [
           {
@@ -226,7 +228,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
             content: [
               { type: "tool_result", tool_use_id: "toolu_1", content: "31 °C" },
               { type: "tool_result", tool_use_id: "toolu_2", content: "12:00" },
-              { type: "text", text: asking({ echo: true }) },
+              { type: "text", text: asking({ echo: true }), ...MARK },
             ],
           },
         ]);
@@ -311,7 +313,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       t.strictSame(body.system, [
         { type: "text", text: "One." },
         { type: "text", text: "Two." },
-        { type: "text", text: "Three." },
+        { type: "text", text: "Three.", ...MARK },
       ]);
       t.strictSame(
         body.messages.map(({ role }: { role: string }) => role),

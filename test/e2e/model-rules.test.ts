@@ -91,6 +91,24 @@ const EDITS: readonly Edit[] = [
     dropped: `${lostIn("text.format")},text.format.strict`,
   },
   {
+    why: "a client that sets no limit gets what its prompt leaves of the window",
+    protocol: "responses",
+    models: ["kimi-k2.6", "svc/minimax-m2", "svc/glm-4.7"],
+    change: { input: "a ".repeat(2 * 140_000) },
+  },
+  {
+    why: "a stream of one does, too",
+    protocol: "responses",
+    models: ["kimi-k2.6", "svc/minimax-m2", "svc/glm-4.7", "svc/qwen3-next-80b-a3b"],
+    change: { input: "a ".repeat(2 * 140_000), stream: true },
+  },
+  {
+    why: "a Chat client that sets no limit does, too",
+    protocol: "chat",
+    models: ["kimi-k2.6", "svc/minimax-m2", "svc/glm-4.7", "svc/qwen3-next-80b-a3b"],
+    change: { messages: [{ role: "user", content: "a ".repeat(2 * 140_000) }] },
+  },
+  {
     why: "settings of turns are named, and the tools that a turn adds or removes are the list",
     protocol: "messages",
     models: ["gpt-5.6-sol", "gpt-4.1", "gemini-3.5-flash", "deepseek-v4-pro"],
@@ -144,11 +162,10 @@ const EDITS: readonly Edit[] = [
     dropped: "thinking.budget_tokens",
   },
   {
-    why: "adaptive thinking becomes a budget, and effort is dropped",
+    why: "adaptive thinking becomes a budget by its effort",
     protocol: "messages",
     models: ["claude-haiku-4-5"],
     change: { thinking: { type: "adaptive" }, output_config: { effort: "high" } },
-    dropped: "output_config.effort",
   },
   {
     why: "thinking is dropped in a step that began without it",
@@ -346,11 +363,11 @@ const EDITS: readonly Edit[] = [
     dropped: "temperature",
   },
   {
-    why: "sampling is dropped while a Claude thinks that has no effort",
+    why: "sampling is dropped while a Claude thinks by a budget",
     protocol: "responses",
     models: ["claude-haiku-4-5"],
     change: { top_p: 0.5, reasoning: { effort: "low" } },
-    dropped: "top_p,reasoning.effort",
+    dropped: "top_p",
   },
   {
     why: "sampling of a reasoning model is dropped",

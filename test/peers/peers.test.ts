@@ -3,6 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 import { alibaba } from "../support/strict/alibaba.ts";
+import { amazon } from "../support/strict/amazon.ts";
 import { anthropic } from "../support/strict/anthropic.ts";
 import { deepseek } from "../support/strict/deepseek.ts";
 import { google } from "../support/strict/google.ts";
@@ -18,7 +19,8 @@ import { CALL_REPORTS } from "./calls.ts";
 
 const RULES = [
   ...[...anthropic, ...openai, ...responsesRules, ...google, ...xai, ...xaiChat, ...xaiResponses],
-  ...[...deepseek, ...moonshot, ...zai, ...alibaba, ...minimax, ...mistral, ...imageRules],
+  ...[...deepseek, ...moonshot, ...zai, ...alibaba, ...minimax, ...mistral, ...amazon],
+  ...imageRules,
 ];
 const REPORT = /[\w.-]+\/[\w.-]+#\d+/g;
 const CASES = "plugins/translate/provider-cases.json";

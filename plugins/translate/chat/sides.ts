@@ -24,8 +24,8 @@ export function chatFacts(
 
 export const chatClient: ClientSide = {
   read(body, profile, isLast) {
-    // Only a Messages upstream has rules for sampling and thinking; others have their own.
-    const own = isLast ? {} : ({ sampling: "both", thinking: "adaptive" } as const);
+    // Only a Messages upstream has rules for thinking; others have their own.
+    const own = isLast ? {} : ({ thinking: "adaptive" } as const);
     return chatToMessagesRequest(body, messagesProfile({ ...profile, ...own }), isLast);
   },
   way: (facts: ChatContext, clock) => ({

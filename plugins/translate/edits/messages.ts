@@ -1,19 +1,14 @@
-import {
-  arrayOf,
-  EFFORT_LEVELS,
-  isObject,
-  type JsonObject,
-  objectOf,
-} from "../../../core/plugin/index.ts";
-import { clampEffort, type EffortLevel } from "../profile.ts";
+import { arrayOf, EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
+import { BUDGET_MIN, BUDGETS, clampEffort, type EffortLevel } from "../profile.ts";
 import { isEnvelope } from "../state/seal.ts";
+import { editCacheMarks } from "./cache-marks.ts";
 import type { Draft } from "./draft.ts";
 import { editMessagesSchemas } from "./schemas.ts";
 
 /** Thinking that is switched off, in each of its forms. */
 const OFF = ["disabled", "between_tools"];
-const BUDGET_MIN = 1024;
-const BUDGET_DEFAULT = 8192;
+/** Minimum `top_p` with thinking: the upstream refuses a smaller one. */
+const THINKING_TOP_P_MIN = 0.95;
 /** Blocks that only the provider writes into a turn of the assistant, beside results of its tools. */
 const PAUSED = ["server_tool_use", "mcp_tool_use", "compaction"];
 /** An edit that the provider refuses without thinking: anthropics/claude-code#11971. */
@@ -29,33 +24,12 @@ export function editMessages(draft: Draft): void {
   editThinking(draft);
   dropUnsignedThinking(draft);
   editEffort(draft);
+  if (draft.isTranslated) fitSampling(draft);
   editSampling(draft);
   editMessagesSchemas(draft);
-  if (draft.isTranslated) keepLastMarks(draft);
+  if (draft.isTranslated) editCacheMarks(draft);
   refusePrefill(draft);
   if (draft.profile.thinking_binding && draft.isTranslated) bindThinking(draft);
-}
-
-/** Cache marks that Claude takes in a request. Claude docs: prompt caching. */
-const MARKS_MAX = 4;
-
-/** Keeps the last cache marks, which OpenAI counts too. */
-function keepLastMarks(draft: Draft): void {
-  const lists = [draft.entries("tools"), arrayOf(draft.body["system"])];
-  const turns = draft.entries("messages").map((turn) => arrayOf(objectOf(turn)?.["content"]));
-  const isMarked = (block: unknown) => objectOf(block)?.["cache_control"] !== undefined;
-  let beyond = [...lists, ...turns].flat().filter(isMarked).length - MARKS_MAX;
-  if (beyond <= 0) return;
-  const unmarked = (block: unknown): unknown => {
-    if (!isObject(block) || !isMarked(block) || --beyond < 0) return block;
-    const { cache_control: _, ...rest } = block;
-    return rest;
-  };
-  draft.editEntries("tools", (tool) => ({ ...objectOf(unmarked(tool)) }));
-  if (Array.isArray(draft.body["system"])) draft.set("system", draft.body["system"].map(unmarked));
-  draft.editEntries("messages", (turn) =>
-    Array.isArray(turn["content"]) ? { ...turn, content: turn["content"].map(unmarked) } : turn,
-  );
 }
 
 /**
@@ -129,7 +103,7 @@ function editForcedTool(draft: Draft): void {
     draft.refuse("tool_choice", "this model cannot be made to call a tool: send auto");
   }
   // The provider refuses both together, and the call is a demand.
-  if (thinking === "budget") dropThinking(draft);
+  if (thinking === "budget" || way === "thinking_off") dropThinking(draft);
 }
 
 function isForced(draft: Draft): boolean {
@@ -172,12 +146,25 @@ function useEffort(draft: Draft, { budget_tokens: budget, display }: JsonObject)
   draft.set("output_config", { ...config, effort });
 }
 
-/** Thinking without a budget becomes one, if the output limit leaves room for it. */
+/** Thinking without a budget becomes one of its effort, if the output limit leaves room for it. */
 function useBudget(draft: Draft): void {
   const limit = Number(draft.body["max_tokens"]);
-  const budget = Math.min(BUDGET_DEFAULT, Math.floor(limit / 2));
-  if (budget < BUDGET_MIN) dropThinking(draft);
-  else draft.set("thinking", { type: "enabled", budget_tokens: budget });
+  const effort = effortOf(draft);
+  const budget = Math.min(BUDGETS[effort ?? "medium"], Math.floor(limit / 2));
+  if (budget < BUDGET_MIN) return dropThinking(draft);
+  draft.set("thinking", { type: "enabled", budget_tokens: budget });
+  if (effort !== undefined) removeEffort(draft);
+}
+
+function effortOf(draft: Draft): EffortLevel | undefined {
+  const effort = draft.object("output_config")?.["effort"];
+  return EFFORT_LEVELS.find((known) => known === effort);
+}
+
+function removeEffort(draft: Draft): void {
+  const { effort: _, ...rest } = draft.object("output_config") ?? {};
+  if (Object.keys(rest).length > 0) draft.set("output_config", rest);
+  else draft.remove("output_config");
 }
 
 /**
@@ -207,12 +194,10 @@ function dropThinking(draft: Draft): void {
 
 function editEffort(draft: Draft): void {
   const config = draft.object("output_config");
-  const effort = EFFORT_LEVELS.find((known) => known === config?.["effort"]);
+  const effort = effortOf(draft);
   if (!config || effort === undefined) return;
   if (draft.profile.thinking === "budget" || draft.profile.thinking === "none") {
-    const { effort: _, ...rest } = config;
-    if (Object.keys(rest).length > 0) draft.set("output_config", rest);
-    else draft.remove("output_config");
+    removeEffort(draft);
     draft.nameDropped("output_config.effort");
     return;
   }
@@ -229,8 +214,16 @@ function levelsOf(draft: Draft): readonly EffortLevel[] {
   return EFFORT_LEVELS.filter((level, at) => at <= rank && (levels?.includes(level) ?? true));
 }
 
+/** Drops the sampling that the provider refuses beside thinking. A client of Messages knows the rule. */
+function fitSampling(draft: Draft): void {
+  const type = draft.object("thinking")?.["type"];
+  if (type !== "enabled" && type !== "adaptive") return;
+  for (const name of ["temperature", "top_k"]) draft.drop(name);
+  if (Number(draft.body["top_p"]) < THINKING_TOP_P_MIN) draft.drop("top_p");
+}
+
 function editSampling(draft: Draft): void {
-  const { sampling } = draft.profile;
+  const { sampling = draft.isTranslated ? "one" : undefined } = draft.profile;
   if (sampling === "none") {
     for (const name of ["temperature", "top_p", "top_k"]) {
       // 1 is the default, so the reply is the same without it.
@@ -238,8 +231,9 @@ function editSampling(draft: Draft): void {
       else draft.drop(name);
     }
   } else if (sampling === "one" && draft.has("temperature") && draft.has("top_p")) {
+    const { temperature, top_p: topP } = draft.body;
     // If the temperature has its default value, the client probably wanted to set `top_p`.
-    draft.drop(draft.body["temperature"] === 1 ? "temperature" : "top_p");
+    draft.drop(temperature === 1 && topP !== 1 ? "temperature" : "top_p");
   }
 }
 

@@ -139,11 +139,13 @@ export class BlockWriter {
     return typeof this.open === "object" && !this.open.scanner.complete;
   }
 
-  private arguments(call: StreamedCall, args: string): void {
+  private arguments(call: StreamedCall, given: string): void {
+    call.hasArguments = true;
+    const args = call.encoded.push(given);
+    if (args === "") return this.count(given.length);
     // After a whole object only white space is valid. Some servers send the whole object again:
     // ignore it.
     if (call.state === "closed" || (call.scanner.complete && !isBlank(args))) return;
-    call.hasArguments = true;
     call.scanner.push(args);
     if (call.state !== "open") {
       call.pending.push(args);
@@ -281,6 +283,8 @@ export class BlockWriter {
   private close(): void {
     if (this.open === "none") return;
     if (typeof this.open === "object") {
+      const rest = this.open.encoded.rest();
+      if (rest !== "") this.writeArguments(rest);
       // The real service sends one empty delta for a call without arguments.
       if (!this.argumentsWritten) this.writeArguments("");
       else if (!this.open.scanner.complete) this.isCallCut = true;

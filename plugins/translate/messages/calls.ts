@@ -1,4 +1,4 @@
-import { ObjectScanner } from "../arguments.ts";
+import { isBlank, ObjectScanner, TwiceEncoded } from "../arguments.ts";
 
 /** A tool call of a Chat stream that is still arriving. */
 export class StreamedCall {
@@ -7,6 +7,7 @@ export class StreamedCall {
   /** State of its block: not started, in the queue, being written, or written. */
   state: "waiting" | "queued" | "open" | "closed" = "waiting";
   readonly scanner = new ObjectScanner();
+  readonly encoded = new TwiceEncoded();
   /** Arguments that arrived before the block could start. */
   pending: string[] = [];
   hasArguments = false;
@@ -40,11 +41,13 @@ export class StreamedCalls {
   private readonly byId = new Map<string, StreamedCall>();
 
   /**
-   * Returns the call that a delta belongs to, or a new call. `id` and `name` are empty if the delta
+   * Returns the call that a delta belongs to, or a new call. `id`, `name` and `args` are empty if the delta
    * has none. Returns undefined above `CALLS_MAX`.
    */
-  find(index: unknown, id: string, name: string): StreamedCall | undefined {
-    const known = typeof index === "number" ? this.atIndex(index, id) : this.withoutIndex(id, name);
+  find(index: unknown, id: string, name: string, args = ""): StreamedCall | undefined {
+    const isWhole = name !== "" && !isBlank(args);
+    const known =
+      typeof index === "number" ? this.atIndex(index, id, isWhole) : this.withoutIndex(id, name);
     const call = known ?? this.create(typeof index === "number" ? index : undefined, id);
     if (call === undefined) return undefined;
     if (call.id === "" && id !== "") call.id = id;
@@ -63,9 +66,11 @@ export class StreamedCalls {
     return this.calls.filter((call) => call.state === "waiting" && call.name !== "");
   }
 
-  /** Some servers give every call the index 0, so a different id means another call. */
-  private atIndex(index: number, id: string): StreamedCall | undefined {
+  /** Some servers give every call the index 0, so a different id means another call, and so does a whole one without ids. */
+  private atIndex(index: number, id: string, isWhole: boolean): StreamedCall | undefined {
     const current = this.byIndex.get(index);
+    const hasNoId = id === "" && current?.id === "";
+    if (hasNoId && isWhole && current.scanner.complete) return undefined;
     if (current === undefined || id === "" || current.id === "" || current.id === id) {
       return current;
     }

@@ -118,12 +118,13 @@ function fileBlocks(file: JsonObject, path: string, scope: Scope): MessagesConte
     scope.notes.unsupported(path, "only files with file_data can be translated");
     return [];
   }
+  const title = scope.notes.string(file, "filename", `${path}.filename`);
   // Base64 without a data URL is taken as a PDF, the first file type that Chat supported.
   const found = parseDataUrl(given) ?? { mediaType: "application/pdf", data: given };
-  const title = scope.notes.string(file, "filename", `${path}.filename`);
-  return documentBlocks(found.mediaType, found.data, `${path}.file_data`, scope).map((block) =>
-    title && block.type === "document" ? { ...block, title } : block,
-  );
+  const blocks: MessagesContent[] = isWebAddress(given)
+    ? [{ type: "document", source: { type: "url", url: given } }]
+    : documentBlocks(found.mediaType, found.data, `${path}.file_data`, scope);
+  return blocks.map((block) => (title && block.type === "document" ? { ...block, title } : block));
 }
 
 function documentBlocks(

@@ -15,6 +15,8 @@ export interface SchemaDialect {
   readonly formats?: ReadonlySet<string>;
   /** Keywords that it refuses although they say nothing about values. They go without a word. */
   readonly refusedNames?: ReadonlySet<string>;
+  /** True if an enum has only texts that are not empty. */
+  readonly namesEnums?: true;
   /** True if an object that does not say `additionalProperties` takes none. */
   readonly closesObjects?: true;
   /** True if no schema may refer to one around it. */
@@ -42,6 +44,8 @@ const GOOGLE: SchemaDialect = {
   checksKeywords: true,
   // NousResearch/hermes-agent#69924.
   needsItems: true,
+  // anomalyco/opencode#12784, diegosouzapw/OmniRoute#760.
+  namesEnums: true,
   keywords: new Set([
     // Gemini docs: Schema. Without `examples`: AstrBotDevs/AstrBot#7572.
     ...["type", "format", "title", "description", "nullable", "enum", "default", "example"],

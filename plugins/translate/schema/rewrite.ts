@@ -130,6 +130,7 @@ class Rewriting {
 
   private fitWords(draft: SchemaDraft): void {
     const { keywords, formats, refusedNames, closesObjects, refusesCircles } = this.dialect;
+    const { namesEnums } = this.dialect;
     if (refusesCircles && this.leadsBack(draft.value("$ref"))) this.lose(draft, ["$ref"]);
     if (closesObjects) openObject(draft);
     for (const name of refusedNames ?? []) draft.remove(name);
@@ -143,6 +144,7 @@ class Rewriting {
       draft.remove("const");
       draft.set("enum", [only]);
     }
+    if (namesEnums && !hasNamesAlone(draft)) this.lose(draft, ["enum"]);
     const unknown = Object.keys(draft.schema).filter((name) => !keywords.has(name));
     this.lose(draft, unknown);
   }
@@ -246,6 +248,15 @@ function correctTuple(draft: SchemaDraft): void {
   draft.remove("additionalItems");
   draft.set("items", rest ?? {});
   if (items.length > 0 && draft.value("prefixItems") === undefined) draft.set("prefixItems", items);
+}
+
+/** Written as texts, numbers would make the model write texts, which the tool of the client refuses. */
+function hasNamesAlone(draft: SchemaDraft): boolean {
+  const type = draft.value("type");
+  const isText = type === undefined || type === "string" || arrayOf(type).includes("string");
+  return (
+    isText && arrayOf(draft.value("enum")).every((one) => typeof one === "string" && one !== "")
+  );
 }
 
 function addItems(draft: SchemaDraft): void {

@@ -37,6 +37,19 @@ const turn = (content: unknown) => bound({ messages: [{ role: "user", content }]
 /** The tokens of a turn in addition to its content. */
 const TURN = ITEM + "role".length + "user".length + "content".length;
 
+t.test("a cache mark and the name of a part of the cache are no input", async (t) => {
+  const cache_control = { type: "ephemeral", ttl: "5m" };
+  const part = { type: "text", text: "a" };
+  const tool = { name: "f", input_schema: {} };
+  const plain = { system: [part], tools: [tool], messages: [{ role: "user", content: [part] }] };
+  const marked = { ...part, cache_control };
+  const withMarks = {
+    ...{ system: [marked], tools: [{ ...tool, cache_control }], prompt_cache_key: "k".repeat(64) },
+    messages: [{ role: "user", content: [marked] }],
+  };
+  t.equal(bound(withMarks), bound(plain));
+});
+
 t.test("the bound covers the text of every form of content", async (t) => {
   const text = { type: "text", text: TEXT };
   const table: [string, JsonObject][] = [

@@ -1,6 +1,7 @@
 import t from "tap";
 import { chatRules } from "./requests.ts";
 
+const MARK = { cache_control: { type: "ephemeral" } };
 const ABSENT = { $absent: true };
 const Q = { role: "user", content: "q" };
 const F = { type: "function", function: { name: "f" } };
@@ -123,7 +124,7 @@ t.test("Chat requests: sampling", async (t) => {
       profile: { sampling: "none" },
       given: { temperature: 1, top_p: 0.5, top_k: 3 },
       sent: { temperature: ABSENT, top_p: ABSENT, top_k: ABSENT },
-      dropped: ["temperature", "top_p", "top_k"],
+      dropped: ["top_p", "top_k"],
     },
     { rule: "top_k", given: { top_k: 3 }, sent: { top_k: 3 } },
     {
@@ -503,7 +504,7 @@ t.test("Chat requests: tools", async (t) => {
         tools: {
           $exact: [
             { name: "f", input_schema: { type: "object", properties: {} } },
-            { name: "g", input_schema: { type: "object", properties: {}, $defs: {} } },
+            { name: "g", input_schema: { type: "object", properties: {}, $defs: {} }, ...MARK },
           ],
         },
       },
@@ -695,7 +696,9 @@ t.test("Chat requests: formats", async (t) => {
       sent: {
         tools: [
           { name: "f" },
-          { $exact: { name: "structured_output", description: "d", input_schema: SCHEMA } },
+          {
+            $exact: { name: "structured_output", description: "d", input_schema: SCHEMA, ...MARK },
+          },
         ],
         tool_choice: forced,
       },

@@ -18,7 +18,6 @@ t.test("profile", async (t) => {
 
   t.test("each side reads only its own values", async (t) => {
     t.equal(chatProfile({ sampling: "one" }).sampling, "full");
-    t.equal(messagesProfile({ sampling: "fixed" }).sampling, "one");
     t.equal(messagesProfile({ mid_system: "user" }).mid_system, "hoist");
     t.strictSame([chatProfile().mid_system, messagesProfile().mid_system], ["inline", "hoist"]);
   });

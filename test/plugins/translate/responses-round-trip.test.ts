@@ -57,7 +57,7 @@ t.test("a conversation translated to Responses and back keeps its meaning", asyn
     fc.assert(
       fc.property(chatRequest, (given) => {
         const { stop: _, ...body } = given;
-        const first = chatToMessagesRequest(body, messagesProfile({ sampling: "both" }), false);
+        const first = chatToMessagesRequest(body, messagesProfile(), false);
         assert.ok(first.ok, JSON.stringify(first));
         const there = messagesToResponsesRequest(first.body, PROFILE, false, maker);
         assert.ok(there.ok, JSON.stringify(there));

@@ -72,10 +72,12 @@ const tools: readonly Rule[] = [
   },
   {
     id: "a-forced-tool-thinking",
-    source: "mastra-ai/mastra#7507",
-    refuses: ({ body }) =>
+    source: "mastra-ai/mastra#7507; langchain-ai/langchain-aws#1151",
+    refuses: ({ model, body }) =>
       ["any", "tool"].includes(text(objectIn(body, "tool_choice")?.["type"])) &&
-      objectIn(body, "thinking")?.["type"] === "enabled" &&
+      (/-4-[67]/.test(model) ? ["enabled", "adaptive"] : ["enabled"]).includes(
+        text(objectIn(body, "thinking")?.["type"]),
+      ) &&
       "Thinking may not be enabled when tool_choice forces tool use.",
   },
   {

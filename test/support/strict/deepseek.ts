@@ -1,4 +1,4 @@
-import { forcesTool, foreignPart, hasRole, thinkingType, unpaired } from "./chat-turns.ts";
+import { capOf, forcesTool, foreignPart, hasRole, thinkingType, unpaired } from "./chat-turns.ts";
 import { type Facts, objectIn, type Rule, text } from "./rule.ts";
 
 const EFFORTS = ["low", "medium", "high", "xhigh", "max"];
@@ -69,9 +69,14 @@ export const deepseek: readonly Rule[] = [
   },
   {
     id: "d-context",
-    source: "DeepSeek docs: errors",
-    refuses: ({ inputTokens }) =>
-      inputTokens > 1_048_576 &&
-      `This model's maximum context length is 1048576 tokens. However, you requested ${inputTokens} tokens. Please reduce the length of the messages or completion.`,
+    source: "DeepSeek docs: errors; evalstate/fast-agent#621",
+    refuses: (facts) => {
+      const { inputTokens } = facts;
+      const cap = capOf(facts);
+      return (
+        inputTokens + cap > 1_048_576 &&
+        `This model's maximum context length is 1048576 tokens. However, you requested ${inputTokens + cap} tokens (${inputTokens} in the messages, ${cap} in the completion). Please reduce the length of the messages or completion.`
+      );
+    },
   },
 ];

@@ -66,8 +66,9 @@ export const google: readonly Rule[] = [
       ) && "Invalid function name. Must start with a letter or an underscore.",
   },
   {
-    id: "g-array-items",
-    source: "MadAppGang/claudish#232; NousResearch/hermes-agent#69924",
+    id: "g-schema",
+    source:
+      "MadAppGang/claudish#232; NousResearch/hermes-agent#69924; anomalyco/opencode#12784; NousResearch/hermes-agent#67773; diegosouzapw/OmniRoute#760",
     refuses: googleSchemaRefusal,
   },
   {

@@ -2,6 +2,7 @@ import type { Ask } from "../provider/ask.ts";
 import type { Verdict } from "../provider/respond.ts";
 import { agentScript } from "./agent.ts";
 import { alibaba, withFreeThinking } from "./alibaba.ts";
+import { amazon } from "./amazon.ts";
 import { anthropic } from "./anthropic.ts";
 import { deepseek } from "./deepseek.ts";
 import { errorOf } from "./errors.ts";
@@ -57,12 +58,12 @@ function factsOf(
   const protocol = PROTOCOLS[path];
   const found = familyOf(name);
   if (!protocol || !found) return undefined;
-  const { family, model } = found;
+  const { family } = found;
   // Only Anthropic serves Messages, and serves nothing else.
   if ((protocol === "messages") !== (family === "anthropic")) return undefined;
   const turns = objects(protocol === "responses" ? body["input"] : body["messages"]);
   const tools = objects(body["tools"]);
-  return { family, protocol, model, body, turns, tools, headers, inputTokens };
+  return { ...found, protocol, body, turns, tools, headers, inputTokens };
 }
 
 const PROTOCOLS: Readonly<Record<string, Facts["protocol"]>> = {
@@ -75,7 +76,7 @@ const PROTOCOLS: Readonly<Record<string, Facts["protocol"]>> = {
 
 function rulesOf({ family, protocol }: Facts): readonly Rule[] {
   if (protocol === "messages") return anthropic;
-  if (protocol === "chat") return CHAT_RULES[family];
+  if (protocol === "chat") return [...amazon, ...CHAT_RULES[family]];
   if (protocol === "images") return family === "openai" ? imageRules : [];
   return family === "xai" ? [...responsesRules, ...xai, ...xaiResponses] : responsesRules;
 }

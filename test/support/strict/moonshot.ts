@@ -1,4 +1,4 @@
-import { callsOf, forcesTool, schemasOf, thinkingType, unpaired } from "./chat-turns.ts";
+import { callsOf, capOf, forcesTool, schemasOf, thinkingType, unpaired } from "./chat-turns.ts";
 import { schemaFault } from "./moonshot-schema.ts";
 import { type Facts, objectIn, type Rule, text } from "./rule.ts";
 
@@ -51,6 +51,13 @@ export const moonshot: readonly Rule[] = [
     },
   },
   {
+    id: "k-tool-name",
+    source: "MoonshotAI/kimi-cli#1773; MoonshotAI/kimi-cli#2531",
+    refuses: ({ tools }) =>
+      tools.some((tool) => !/^[a-zA-Z][\w-]*$/.test(text(objectIn(tool, "function")?.["name"]))) &&
+      "function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes",
+  },
+  {
     id: "k-parameters-object",
     source: "MoonshotAI/kimi-code#2662",
     refuses: ({ tools }) =>
@@ -92,9 +99,13 @@ export const moonshot: readonly Rule[] = [
   },
   {
     id: "k-context",
-    source: "Moonshot docs: errors",
-    refuses: ({ inputTokens }) =>
-      inputTokens > 262_144 &&
-      `Invalid request: Your request exceeded model token limit: 262144 (requested: ${inputTokens})`,
+    source: "Moonshot docs: errors; MoonshotAI/kimi-cli#2011",
+    refuses: (facts) => {
+      const requested = facts.inputTokens + capOf(facts);
+      return (
+        requested > 262_144 &&
+        `Invalid request: Your request exceeded model token limit: 262144 (requested: ${requested})`
+      );
+    },
   },
 ];

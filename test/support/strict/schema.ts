@@ -263,16 +263,31 @@ export function mistralSchemaRefusal({ tools }: Facts): string | undefined {
   return fault && `Grammar error: failed to compile JSON schema: unexpected ${fault}`;
 }
 
-/** Returns Gemini's words about an array of a tool that does not say what its items are. */
+/** Returns Gemini's words about an array of a tool that does not say what its items are, or an enum of other values than texts. */
 export function googleSchemaRefusal({ tools }: Facts): string | undefined {
   for (const [at, tool] of tools.entries()) {
-    const place = faultIn(objectIn(tool, "function")?.["parameters"], (schema, context) => {
+    const declaration = `tools[0].function_declarations[${at}].parameters`;
+    const fault = faultIn(objectIn(tool, "function")?.["parameters"], (schema, context) => {
       const steps = context.map((step, n) => (n % 2 === 0 ? `.${step}` : `[${step}]`));
-      return lacksItems(schema) ? `${steps.join("")}.items` : undefined;
+      const place = `${declaration}${steps.join("")}`;
+      if (lacksItems(schema)) return `* GenerateContentRequest.${place}.items: missing field.`;
+      const { enum: values, type } = schema;
+      if (!Array.isArray(values)) return undefined;
+      if (
+        type !== undefined &&
+        type !== "string" &&
+        !(Array.isArray(type) && type.includes("string"))
+      )
+        return `* GenerateContentRequest.${place}.enum: only allowed for STRING type`;
+      const other = values.findIndex((value) => typeof value !== "string");
+      if (other >= 0)
+        return `Invalid value at '${place}.enum[${other}]' (TYPE_STRING), ${values[other]}`;
+      const empty = values.indexOf("");
+      return empty >= 0
+        ? `* GenerateContentRequest.${place}.enum[${empty}]: cannot be empty`
+        : undefined;
     });
-    if (!place) continue;
-    const declaration = `GenerateContentRequest.tools[0].function_declarations[${at}].parameters`;
-    return `* ${declaration}${place}: missing field.`;
+    if (fault) return fault;
   }
   return undefined;
 }

@@ -123,6 +123,11 @@ export const messagesCases: readonly StrictCase[] = [
       thinking: { type: "enabled", budget_tokens: 2048 },
     },
   ],
+  [
+    "a-forced-tool-thinking",
+    "claude-sonnet-4-6",
+    { tools: [claudeTool], tool_choice: { type: "any" }, thinking: { type: "adaptive" } },
+  ],
   ["a-tool-name", "claude-opus-5", { tools: [{ ...claudeTool, name: "a.b" }] }],
   ["a-tool-names-unique", "claude-opus-5", { tools: [claudeTool, claudeTool] }],
   [
@@ -301,10 +306,23 @@ export const chatCases: readonly StrictCase[] = [
   ["g-effort-values", "gemini-3.1-pro-preview", { reasoning_effort: "minimal" }],
   ["g-cap-range", "gemini-3.5-flash", { max_tokens: 70_000 }],
   [
-    "g-array-items",
+    "g-schema",
     "gemini-3.5-flash",
     { tools: [tool("a", schema({ properties: { e: { items: { type: "array" } } } }))] },
   ],
+  ...[
+    { enum: [1, 2] },
+    { enum: ["a", null] },
+    { enum: [""] },
+    { enum: ["1"], type: "integer" },
+  ].map(
+    (e) =>
+      [
+        "g-schema",
+        "gemini-3.5-flash",
+        { tools: [tool("a", schema({ properties: { e } }))] },
+      ] as const,
+  ),
   ["g-tool-name", "gemini-3.5-flash", { tools: [tool("1a", schema({}))] }],
   ["g-response-count", "gemini-2.5-pro", unanswered],
   [
@@ -344,15 +362,19 @@ export const chatCases: readonly StrictCase[] = [
   ["d-pairing", "deepseek-v4-pro", unanswered],
   ["d-reasoning-replay", "deepseek-v4-pro", turns(user("a"), said("b"), user("c"))],
   ["d-context", "deepseek-v4-pro", long(1_048_577)],
+  ["d-context", "deepseek-v4-pro", { ...long(700_000), max_tokens: 384_000 }],
   ["k-temperature", "kimi-k2.6", { temperature: 0.3 }],
   ["k-top-p", "kimi-k2.6", { top_p: 1 }],
   ["k-forced-tool", "kimi-k2.6", forced],
   ["k-schema", "kimi-k2.6", { tools: [tool("a", schema({ properties: { b: {} } }))] }],
+  ["k-tool-name", "kimi-k2.6", { tools: [tool("21st_search", schema({}))] }],
   ["k-parameters-object", "kimi-k2.6", { tools: [tool("a", { type: "string" })] }],
   ["k-not-empty", "kimi-k2.6", turns(user("a"), said(""), user("b"))],
   ["k-pairing", "kimi-k2.6", orphan],
   ["k-reasoning-replay", "kimi-k2.6", turns(user("a"), calling(call("c1")), toolTurn("c1"))],
   ["k-context", "kimi-k2.6", long(262_145)],
+  ["k-context", "kimi-k2.6", { ...long(140_000), max_tokens: 128_000 }],
+  ["b-context", "minimax.minimax-m2", { ...long(70_000), max_tokens: 128_000 }],
   ["z-user-needed", "glm-5.2", turns({ role: "system", content: "a" })],
   ["z-role", "glm-5.2", developer],
   ["z-text-only", "glm-5.2", picture],

@@ -2,8 +2,10 @@ import t from "tap";
 import type { JsonObject } from "../provider/ask.ts";
 import { type Bench, post, startBench } from "../provider/sim.ts";
 import { alibaba } from "./alibaba.ts";
+import { amazon } from "./amazon.ts";
 import { anthropic } from "./anthropic.ts";
 import { deepseek } from "./deepseek.ts";
+import { familyOf } from "./family.ts";
 import { google } from "./google.ts";
 import { minimax } from "./minimax.ts";
 import { mistral } from "./mistral.ts";
@@ -42,7 +44,7 @@ const TABLES: readonly (readonly [Facts["protocol"], readonly StrictCase[], read
     chatCases,
     [
       ...[...openai, ...google, ...xai, ...xaiChat, ...deepseek, ...moonshot, ...zai],
-      ...[...alibaba, ...minimax, ...mistral],
+      ...[...alibaba, ...minimax, ...mistral, ...amazon],
     ],
   ],
   ["responses", responsesCases, [...responsesRules, ...xaiResponses]],
@@ -103,11 +105,12 @@ t.test("has no rules for a model that no provider has", async (t) => {
   t.equal((await post(bench, PATHS.chat, JSON.stringify(body))).status, 200);
 });
 
-function factsOf(protocol: Facts["protocol"], model: string, body: JsonObject): Facts {
+function factsOf(protocol: Facts["protocol"], name: string, body: JsonObject): Facts {
   const turns = objects(protocol === "responses" ? body["input"] : body["messages"]);
   const read = body["input"] ?? body["messages"] ?? body["prompt"];
   const inputTokens = Math.ceil(JSON.stringify(read).length / 4);
   const tools = objects(body["tools"]);
-  const family = model.startsWith("grok") ? "xai" : "openai";
-  return { family, protocol, model, body, turns, tools, headers: {}, inputTokens };
+  const found = familyOf(name);
+  if (!found) throw new Error(`${name} has no rules`);
+  return { ...found, protocol, body, turns, tools, headers: {}, inputTokens };
 }

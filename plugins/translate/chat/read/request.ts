@@ -1,5 +1,6 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
+import { limitOf } from "../../messages/limit.ts";
 import { addSampling } from "../../messages/sampling.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import { arrange } from "../../messages/turns.ts";
@@ -9,7 +10,7 @@ import type { MessagesProfile } from "../../profile.ts";
 import type { MessagesRequest, MessagesText } from "../../types.ts";
 import { addFormat, formatAsTool } from "./format.ts";
 import { History } from "./history.ts";
-import { addThinking, isThinking } from "./thinking.ts";
+import { addThinking } from "./thinking.ts";
 import { addStubs, addTools, customTools, declaredTools, flatCustomTools } from "./tools.ts";
 
 /** Facts about a Chat request that the translation of its reply needs. Plain data: threads pass it on. */
@@ -125,7 +126,7 @@ function fill(
   addThinking(body, request, { hasMaxTokens, continuesUnsigned }, scope);
   addFormat(body, request, context.formatIsTool, scope);
   addStubs(history.calledNames, request);
-  addSampling(body, request, isThinking(request), scope);
+  addSampling(body, request, scope);
   addStops(body, request, notes);
   addUser(body, request, notes);
   addTier(body, request, notes);
@@ -153,20 +154,11 @@ function refuseContracts(body: JsonObject, notes: Notes): void {
   }
 }
 
-/**
- * Returns true if the client set a limit. In Chat, no field means no limit, so the default is
- * generous.
- */
+/** Returns true if the client set a limit. */
 function addMaxTokens(body: JsonObject, request: MessagesRequest, scope: Scope): boolean {
-  const { notes, profile } = scope;
   const name = isGiven(body["max_completion_tokens"]) ? "max_completion_tokens" : "max_tokens";
-  const given = notes.number(body, name, name);
-  if (given !== undefined && (!Number.isSafeInteger(given) || given < 1)) {
-    notes.invalid(name, "must be a whole number of 1 or more");
-  }
-  const wanted = given ?? profile.default_max_tokens;
-  request.max_tokens = Math.min(wanted, profile.max_output_tokens ?? wanted);
-  return given !== undefined;
+  request.max_tokens = limitOf(body, name, scope);
+  return isGiven(body[name]);
 }
 
 function readHistory(body: JsonObject, notes: Notes, scope: Scope): History {

@@ -130,17 +130,20 @@ export class ChatToMessagesStream implements StreamTranslator {
     for (const item of arrayOf(delta["tool_calls"])) {
       if (!isObject(item)) continue;
       const { name, args } = functionOf(item);
-      const call = this.calls.find(item["index"], stringOf(item["id"]), name);
-      this.callDelta(call, name, args, thoughtSignatureOf(item));
+      const text = argumentsText(args);
+      const call = this.calls.find(item["index"], stringOf(item["id"]), name, text);
+      this.callDelta(call, name, text, thoughtSignatureOf(item));
     }
     const legacy = objectOf(delta["function_call"]);
-    if (legacy) this.callDelta(this.calls.legacy(), stringOf(legacy["name"]), legacy["arguments"]);
+    if (!legacy) return;
+    const text = argumentsText(legacy["arguments"]);
+    this.callDelta(this.calls.legacy(), stringOf(legacy["name"]), text);
   }
 
   private callDelta(
     call: StreamedCall | undefined,
     name: string,
-    args: unknown,
+    args: string,
     signature = "",
   ): void {
     if (call === undefined) {
@@ -149,7 +152,7 @@ export class ChatToMessagesStream implements StreamTranslator {
     }
     // Some servers repeat the name in every delta.
     call.name ||= name;
-    this.blocks.call(call, argumentsText(args), signature);
+    this.blocks.call(call, args, signature);
   }
 
   private complete(): void {

@@ -1,18 +1,14 @@
 import { EFFORT_LEVELS, type JsonObject } from "../../../../core/plugin/index.ts";
 import { isGiven, type Scope, withoutNulls } from "../../messages/scope.ts";
-import { clampEffort, type EffortLevel, type MessagesProfile } from "../../profile.ts";
+import {
+  BUDGET_MIN,
+  BUDGETS,
+  clampEffort,
+  type EffortLevel,
+  type MessagesProfile,
+} from "../../profile.ts";
 import type { MessagesRequest } from "../../types.ts";
 
-/** Thinking budgets in tokens per effort level, for models that take a budget. */
-const BUDGETS: Readonly<Record<EffortLevel, number>> = {
-  minimal: 1024,
-  low: 2048,
-  medium: 8192,
-  high: 16_384,
-  xhigh: 32_768,
-  max: 32_768,
-};
-const BUDGET_MIN = 1024;
 const THINKING_TYPES = ["enabled", "disabled", "adaptive", "between_tools"];
 
 /** Facts of the request that decide whether the model can think in this turn. */
@@ -59,7 +55,7 @@ export function addThinking(
   if (!asked) scope.notes.drop("reasoning_effort");
 }
 
-/** Returns true if thinking is on. The upstream then refuses sampling parameters. */
+/** Returns true if thinking is on. */
 export function isThinking(request: MessagesRequest): boolean {
   const type = request.thinking?.["type"];
   return type === "enabled" || type === "adaptive";

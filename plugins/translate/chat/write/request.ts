@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
+import { UNLIMITED } from "../../messages/limit.ts";
 import type { OriginalNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
 import type { ChatProfile } from "../../profile.ts";
@@ -48,6 +49,7 @@ const TRANSLATED = new Set([
   "output_config",
   "output_format",
   "service_tier",
+  "prompt_cache_key",
 ]);
 
 /** Fields that cannot be honoured: region of inference, container, MCP servers. */
@@ -123,6 +125,7 @@ export function addSettings(request: ChatRequest, body: JsonObject, scope: Scope
   const { task_budget: budget } = objectOf(body["output_config"]) ?? {};
   if (budget !== undefined && budget !== null) notes.drop("output_config.task_budget");
   addUser(body, request, scope);
+  addCacheKey(body, request, scope);
   const tier = body["service_tier"] ?? undefined;
   if (tier === "auto") request.service_tier = "auto";
   else if (tier === "standard_only") request.service_tier = "default";
@@ -151,6 +154,7 @@ function conversation(body: JsonObject, scope: Scope): ChatMessage[] {
 
 function addMaxTokens(body: JsonObject, request: ChatRequest, scope: Scope): void {
   const given = body["max_tokens"];
+  if (given === UNLIMITED) return;
   if (typeof given !== "number" || !Number.isSafeInteger(given) || given < 1) {
     scope.notes.invalid("max_tokens", "must be a whole number of 1 or more");
     return;
@@ -183,6 +187,13 @@ function addStops(body: JsonObject, request: ChatRequest, scope: Scope): void {
     else if (item !== "") stops.push(item);
   }
   if (stops.length > 0) request.stop = stops;
+}
+
+/** The gateway's name of a session. Many Chat servers refuse the field. */
+function addCacheKey(body: JsonObject, request: ChatRequest, scope: Scope): void {
+  const { prompt_cache_key: part } = body;
+  const isKnown = scope.isResponses || scope.profile.maker === "openai";
+  if (isKnown && typeof part === "string") request.prompt_cache_key = part;
 }
 
 function addUser(body: JsonObject, request: ChatRequest, scope: Scope): void {

@@ -1,6 +1,7 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { sha256Hex } from "../../ids.ts";
 import { textBlocks } from "../../messages/content.ts";
+import { limitOf } from "../../messages/limit.ts";
 import { addSampling } from "../../messages/sampling.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
 import { arrange } from "../../messages/turns.ts";
@@ -86,11 +87,11 @@ function fill(
   }
   addTools(request, body, tools, scope);
   addConversation(request, body, tools, scope, isArranged);
-  addLimit(request, body, scope);
+  request.max_tokens = limitOf(body, "max_output_tokens", scope);
   addReasoning(request, body, notes);
   const { temperature, top_p } = body;
   if (isArranged) {
-    addSampling({ temperature, top_p }, request, request.thinking?.["type"] === "adaptive", scope);
+    addSampling({ temperature, top_p }, request, scope);
   } else {
     for (const name of ["temperature", "top_p"] as const) {
       const value = notes.number(body, name, name);
@@ -167,15 +168,6 @@ function addConversation(
     request.messages = made;
     if (system.length > 0) request.system = system;
   }
-}
-
-function addLimit(request: MessagesRequest, body: JsonObject, { notes, profile }: Scope): void {
-  const given = notes.number(body, "max_output_tokens", "max_output_tokens");
-  if (given !== undefined && (!Number.isSafeInteger(given) || given < 1)) {
-    notes.invalid("max_output_tokens", "must be a whole number of 1 or more");
-  }
-  const wanted = given ?? profile.default_max_tokens;
-  request.max_tokens = Math.min(wanted, profile.max_output_tokens ?? wanted);
 }
 
 function addFormat(request: MessagesRequest, body: JsonObject, { notes, profile }: Scope): void {

@@ -114,7 +114,10 @@ export function chosenTools(body: JsonObject, tools: ClientTools, notes: Notes):
   const { declared } = tools;
   const parallel = notes.boolean(body, "parallel_tool_calls", "parallel_tool_calls");
   const made = choiceOf(body["tool_choice"], tools, notes);
-  if (declared.length === 0) return { tools: [], choice: undefined };
+  if (declared.length === 0) {
+    if (made.choice?.type === "any") notes.drop("tool_choice");
+    return { tools: [], choice: undefined };
+  }
   const choice: Anthropic.ToolChoice =
     parallel === false && made.choice?.type !== "none"
       ? { ...(made.choice ?? { type: "auto" }), disable_parallel_tool_use: true }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../../core/plugin/index.ts";
 import { customInputOfText } from "../../chat/write/answer.ts";
-import { type RandomText, sha256Hex } from "../../ids.ts";
+import { type RandomText, toChatToolId } from "../../ids.ts";
 import { packReasoning } from "../../state/reasoning.ts";
 import type { ClientTool } from "../read/tools.ts";
 
@@ -54,8 +54,9 @@ export function callItem(
 ): JsonObject {
   const { name, namespace, custom } = tool;
   const given = typeof id === "string" && id !== "" ? id : `call_${random(24)}`;
+  // The maker's own id may fit if the encoded one does not. Kimi needs its own back.
   const call_id =
-    given.length <= CALL_ID_CHARS_MAX ? given : `call_${sha256Hex(given).slice(0, 32)}`;
+    given.length <= CALL_ID_CHARS_MAX ? given : toChatToolId(given, CALL_ID_CHARS_MAX);
   return {
     id: `${custom ? "ctc" : "fc"}_${random(24)}`,
     type: custom ? "custom_tool_call" : "function_call",

@@ -63,6 +63,9 @@ function fill(request: ResponsesRequest, body: JsonObject, isShown: boolean, sco
   if (format) request.text = { format: { type: "json_schema", ...format } };
   if (settings.service_tier !== undefined) request.service_tier = settings.service_tier;
   if (settings.user !== undefined) request.user = settings.user;
+  if (settings.prompt_cache_key !== undefined) {
+    request.prompt_cache_key = settings.prompt_cache_key;
+  }
   if (settings.stream !== undefined) request.stream = settings.stream;
 }
 

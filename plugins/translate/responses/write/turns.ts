@@ -18,6 +18,8 @@ export class InputItems {
   readonly hoisted: ChatText[] = [];
   /** Ids of the calls that have no result yet. */
   private readonly open: OpenCalls;
+  /** True if something came after the last turn of the assistant: only then are its calls to have results. */
+  private between = false;
 
   constructor(private readonly scope: Scope) {
     this.open = new OpenCalls(scope.notes);
@@ -30,6 +32,7 @@ export class InputItems {
     const content = asBlocks(turn["content"]);
     const where = `${path}.content`;
     noteFields(turn, this.scope);
+    if (turn["role"] !== "assistant") this.between = true;
     if (turn["role"] === "system") this.addSystem(withoutToolChanges(turn["content"]), where);
     else if (!Array.isArray(content)) {
       notes.invalid(where, "must be a string or an array of blocks");
@@ -84,7 +87,8 @@ export class InputItems {
   }
 
   private addAssistant(content: readonly unknown[], path: string): void {
-    this.end();
+    if (this.between) this.end();
+    this.between = false;
     const { notes } = this.scope;
     // Reasoning that waits for the next item: the provider refuses reasoning that nothing follows.
     let reasoning: JsonObject[] = [];
