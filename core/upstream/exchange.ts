@@ -259,12 +259,12 @@ export class Exchange implements AttemptListener, Flow {
   private refusedBy(text: string | undefined): void {
     const { status, headers, call } = this;
     const refused = refusedBy(status, text);
-    const { triesOn } = refused;
+    const { triesOn, fault } = refused;
     if (!triesOn && text !== undefined && this.isSentAgain(text)) return;
     if (triesOn) this.rest(refused);
     else this.dispatch.succeeded();
     if (triesOn && this.tryNext()) return;
-    if (triesOn || refused.says !== undefined) return this.cut(this.outcomeOf(refused));
+    if (fault !== "caller" || refused.says !== undefined) return this.cut(this.outcomeOf(refused));
     if (text === undefined) return this.cut(refusedUnreadably(status, retryHeaders(headers)));
     const own = masked(text, this.hidden);
     this.begun = true;

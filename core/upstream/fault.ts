@@ -45,8 +45,8 @@ export function refusedBy(status: number, text: string | undefined): Refused {
   const means = status === 200 ? statedStatus(error) : status;
   const stated = { status, means, type, code, retryAfterMs: error.retryAfterMs };
   if (known) {
-    const { row, fault, says } = known;
-    return { ...stated, row, fault, says, triesOn: fault !== "caller" };
+    const { row, fault, says, elsewhere = false } = known;
+    return { ...stated, row, fault, says, triesOn: fault !== "caller" || elsewhere };
   }
   const fault = faultOf(means);
   const isHidden = fault === "caller" && OF_THE_ACCOUNT.test(error.message);

@@ -1,7 +1,7 @@
 /**
  * Whose trouble a refusal is. It decides what is tried next, what rests, and what is logged as an error.
  *
- * - `caller`: the request. The client gets the refusal; nothing else is tried, and nothing rests.
+ * - `caller`: the request. The client gets the refusal; nothing rests, and only a row with `elsewhere` has something else tried.
  * - `limit`: too many calls of this key. The key rests for this model, for as long as the provider says.
  * - `key`: the provider does not accept the key. It rests until a probe succeeds.
  * - `access`: the key has no right to this model. It rests for this model, until a probe succeeds.
@@ -34,6 +34,8 @@ interface Signs {
   readonly words?: RegExp;
   /** The gateway's own words for the client, instead of a text that names the account. */
   readonly says?: string;
+  /** True if another provider may take the request that this one refuses. */
+  readonly elsewhere?: true;
 }
 
 function known(row: string, fault: Fault, source: string, signs: Signs): KnownRefusal {
@@ -264,6 +266,21 @@ export const REFUSALS: readonly KnownRefusal[] = [
     words: /^(?:your request exceeds|you have exceeded) the service quota/i,
   }),
   known("bedrock/limit", "limit", BEDROCK_ERRORS, { type: "ThrottlingException" }),
+  known("any/beta", "caller", "github.com/router-for-me/CLIProxyAPI/issues/4750", {
+    status: [400],
+    words: /^(?:the model returned the following errors: )?invalid beta flag/i,
+    elsewhere: true,
+  }),
+  known("any/beta", "caller", "github.com/anthropics/claude-code/issues/21767", {
+    status: [400],
+    words: /^unexpected value\(s\) .{1,500} for the `anthropic-beta` header/i,
+    elsewhere: true,
+  }),
+  known("any/unknown field", "caller", "github.com/BerriAI/litellm/issues/31582", {
+    status: [400],
+    words: /^(?:the model returned the following errors: )?[\w.-]{1,200}: extra inputs are not/i,
+    elsewhere: true,
+  }),
   // Statuses of 403 and 404 that are the caller's own.
   known("any/not found", "caller", "platform.openai.com/docs/api-reference/responses", {
     status: [400, 404],

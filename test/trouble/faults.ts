@@ -424,6 +424,15 @@ export const CASES: readonly Case[] = [
     cause: /^account$/,
   },
   {
+    name: "Bedrock: an unknown beta",
+    fault: {
+      status: 400,
+      body: { message: "The model returned the following errors: invalid beta flag" },
+    },
+    alone: [400],
+    cause: /^http_400$/,
+  },
+  {
     name: "an account's trouble that no row knows",
     fault: openai(400, { message: "Dear user, your plan has ended: renew your subscription." }),
     alone: [400],

@@ -68,6 +68,23 @@ t.test(
   },
 );
 
+t.test("another provider may take what one refuses of Messages, and nothing rests", async (t) => {
+  for (const message of [
+    "invalid beta flag",
+    "The model returned the following errors: invalid beta flag",
+    "Unexpected value(s) `a-2026-01-05` for the `anthropic-beta` header. Please consult our docs.",
+    "output_config.format: Extra inputs are not permitted",
+    "The model returned the following errors: tools.0.custom.strict: Extra inputs are not permitted",
+  ]) {
+    const body = bodyOf({ type: "invalid_request_error", message });
+    const expected = { fault: "caller", triesOn: true, says: undefined };
+    t.match(refusedBy(400, body), expected, message);
+    t.notOk(isForOperator(refusedBy(400, body)));
+  }
+  const quoted = bodyOf({ message: "messages.0: 'a: Extra inputs are not permitted' is wrong" });
+  t.match(refusedBy(400, quoted), { fault: "caller", triesOn: false });
+});
+
 t.test("says when to try again, as Google does in the body", async (t) => {
   const details = [
     { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [] },

@@ -57,12 +57,12 @@ function factsOf(
   const protocol = PROTOCOLS[path];
   const found = familyOf(name);
   if (!protocol || !found) return undefined;
-  const { family, model } = found;
+  const { family } = found;
   // Only Anthropic serves Messages, and serves nothing else.
   if ((protocol === "messages") !== (family === "anthropic")) return undefined;
   const turns = objects(protocol === "responses" ? body["input"] : body["messages"]);
   const tools = objects(body["tools"]);
-  return { family, protocol, model, body, turns, tools, headers, inputTokens };
+  return { ...found, protocol, body, turns, tools, headers, inputTokens };
 }
 
 const PROTOCOLS: Readonly<Record<string, Facts["protocol"]>> = {
