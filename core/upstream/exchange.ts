@@ -476,8 +476,11 @@ export class Exchange implements AttemptListener, Flow {
     switch (this.preamble.take(event)) {
       case "more":
         return;
-      case "empty":
+      case "empty": {
+        const stated = this.preamble.stated();
+        if (stated && this.refusedInReply(stated, false)) return;
         return this.fail(failures.empty, broken(NO_REPLY));
+      }
       case "error":
         if (this.refusedInReply(refusedBy(200, event.data), false)) return;
     }
@@ -490,6 +493,8 @@ export class Exchange implements AttemptListener, Flow {
     if (kind === "error") return this.passError(event);
     this.sink.event(event);
     if (kind !== "terminal" || this.over) return;
+    // Servers end a stream even after its error: vllm-project/vllm#40986.
+    if (this.errorSent) return this.streamEnded();
     this.attempt?.leave();
     this.finish(COMPLETE);
   }
