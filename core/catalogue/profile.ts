@@ -132,10 +132,16 @@ export const profile = v.strictObject({
   /** Chat: the reply formats that the model takes. */
   formats: v.optional(v.picklist(["json_schema", "json_object"])),
   /**
-   * Images: fields that the model refuses. They are left out, and a header names them. A call that asks for
-   * `response_format: url` gets 400 then.
+   * Images and Messages: fields that the model refuses. They are left out, and a header names them. Images: a call that
+   * asks for `response_format: url` gets 400 then. Messages: `output_config.format` is a field inside, `tools.strict` one
+   * of every tool; a schema of a reply becomes words.
    */
   refused_fields: v.optional(v.array(v.string())),
+  /**
+   * Messages: betas by their names without dates. A text is the provider's own name for it. null: the provider refuses it,
+   * so the model's calls go without it and without what it allows, and a header names it.
+   */
+  betas: v.optional(v.record(v.string(), v.nullable(v.string()))),
   /** Chat: the only top-level fields that the server takes. */
   fields: v.optional(v.array(v.string())),
   /** Chat: sends `reasoning_split: true`, so that thinking is not part of the content. */

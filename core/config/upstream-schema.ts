@@ -126,8 +126,9 @@ function upstreamOf(kind: UpstreamKind, kinds: UpstreamKinds): v.GenericSchema<u
   return v.pipe(
     mapping({ kind: kindKey(kind, kinds), ...kind.settings, ...common }),
     v.transform((given): Checked => {
-      const { kind: name, profile, features, connections, proxy, ...rest } = given;
+      const { kind: name, profile: stated, features, connections, proxy, ...rest } = given;
       const { connection_seconds, first_byte_seconds, reply_seconds, ...settings } = rest;
+      const profile = { ...kind.profile, ...stated };
       return {
         ...{ kind: name, profile, features, connections, proxy },
         protocols: kind.protocols(settings) ?? new Set(),

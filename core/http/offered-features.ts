@@ -8,12 +8,14 @@ import {
   type Surcharge,
 } from "../catalogue/features.ts";
 import { ONE, productOf, times } from "../catalogue/price-factors.ts";
+import { mergeProfiles } from "../catalogue/profile.ts";
 import type { Call } from "../plugin/call.ts";
 import { beyond } from "../plugin/model-names.ts";
 import type { Plugin, Verdict } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
 import type { JsonObject } from "../process/json.ts";
 import {
+  betaFor,
   choiceOfLeftOut,
   featureOfBeta,
   fieldsBeyond,
@@ -50,7 +52,7 @@ export function offeredFeatures(services: Parts): Plugin {
         reportLeftOut(call, left, services.config.headers.prefix);
         return undefined;
       }
-      const betas = betasOf(call);
+      const betas = betasOf(call, services);
       if (!betas) return UNSENDABLE;
       const find = (fields: JsonObject) =>
         usesIn(fields, endpoint.protocol, services.config.images.privateAddresses);
@@ -106,13 +108,20 @@ const UNSENDABLE = refuse.badRequest(
 );
 
 /** Returns undefined if the header cannot be sent on. */
-function betasOf({ endpoint, headers }: Call): readonly Beta[] | undefined {
+function betasOf(
+  { endpoint, headers, model }: Call,
+  { upstreams }: Parts,
+): readonly Beta[] | undefined {
   const header = headers[endpoint.betaHeader ?? ""];
   if (header === undefined) return NO_BETAS;
   if (/[^\t\x20-\x7e]/.test(header)) return undefined;
   const names = header.split(",").map((beta) => beta.trim());
+  const profiles = (model?.routes ?? []).map(({ upstream, profile }) =>
+    mergeProfiles(upstreams.get(upstream)?.config.profile, profile),
+  );
+  const isTaken = (beta: string) => profiles.every((profile) => betaFor(beta, profile) !== null);
   return names.flatMap((beta) =>
-    beta === "" ? [] : [{ name: beta, feature: featureOfBeta(beta) }],
+    beta === "" ? [] : [{ name: beta, feature: isTaken(beta) ? featureOfBeta(beta) : undefined }],
   );
 }
 

@@ -41,6 +41,7 @@ export { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 export { explainedCall } from "../usage/explained-call.ts";
 export { usageJson } from "../usage/usage-json.ts";
 
+export { meaningOf } from "../wire/finish-reason.ts";
 export { overflowMessage } from "../wire/overflow.ts";
 export { readUsage } from "../wire/usage/read.ts";
 export { Usage } from "../wire/usage/usage.ts";
@@ -55,7 +56,7 @@ export { ServerEvent } from "../sse/reader.ts";
 export { encodeComment, encodeEvent } from "../sse/writer.ts";
 
 export { documentUrlOf, isImage } from "../wire/vision.ts";
-export { Delivered, kindOf } from "../wire/wire.ts";
+export { Delivered } from "../wire/wire.ts";
 export { hasRoute, modelNamesBy } from "./model-names.ts";
 export { formFields, unchangedRequest } from "./upstream-request.ts";
 

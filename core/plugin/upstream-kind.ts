@@ -14,6 +14,7 @@ import type * as v from "valibot";
 import type { RequestBody } from "../body/request-body.ts";
 import type { Route } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
+import type { Profile } from "../catalogue/profile.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import type { UpstreamConfig } from "./config.ts";
@@ -24,6 +25,8 @@ export interface UpstreamKind<Entries extends v.ObjectEntries = v.ObjectEntries>
   readonly name: string;
   /** Schemas of the upstream's keys in the config, besides `kind`, `profile` and `connections`. */
   readonly settings: Entries;
+  /** The profile of its upstreams, key by key, unless the config states another. */
+  readonly profile?: Profile;
   /**
    * Returns the protocols that an upstream with these settings takes; undefined if the settings do not say. Faulty
    * settings are missing, so that the rest of the config can still be checked.

@@ -2,13 +2,15 @@ import { randomBytes } from "node:crypto";
 import type { FormPart } from "../body/form.ts";
 import type { RequestBody } from "../body/request-body.ts";
 import { outputTokensMax, type Route } from "../catalogue/catalogue.ts";
-import { maxTokensField } from "../catalogue/profile.ts";
+import { PROTOCOLS } from "../catalogue/endpoint.ts";
+import { maxTokensField, mergeProfiles, type Profile } from "../catalogue/profile.ts";
 import { GONE, type UpstreamRequest } from "../plugin/call.ts";
 import type { OutgoingBody, OutgoingCall, OutgoingRequest } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import { objectOf } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
+import { betaFor } from "../wire/features/betas.ts";
 import type { Wire } from "../wire/wire.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
 import { conversationOf } from "./conversation.ts";
@@ -279,7 +281,8 @@ export class Dispatch {
     const { protocol, path } = request;
     const { stream, upstreamHeaders } = this.call;
     const isAdded = upstreamHeaders.length > 0;
-    const headers = isAdded ? request.headers.concat(upstreamHeaders) : request.headers;
+    const given = isAdded ? request.headers.concat(upstreamHeaders) : request.headers;
+    const headers = headersFor(given, mergeProfiles(upstream.config.profile, route.profile));
     const call = { protocol, path, stream, ...content, headers };
     const made = upstream.adapter.request(call, route);
     return made && { way, request: made, isRepeated };
@@ -322,6 +325,18 @@ export class Dispatch {
 function roomBeside({ model, inputTokensLikely: likely = 0 }: ServedCall): number {
   const window = model?.contextWindow ?? Number.POSITIVE_INFINITY;
   return Math.max(Math.floor(window - likely * LIKELY_MARGIN), OUTPUT_ROOM_MIN);
+}
+
+/** Returns headers with the betas by the names that a route's provider knows. */
+function headersFor(headers: readonly string[], profile: Profile): readonly string[] {
+  if (!profile.betas) return headers;
+  return headers.map((text, at) => {
+    if (at % 2 === 0 || headers[at - 1] !== PROTOCOLS.messages.betaHeader) return text;
+    return text
+      .split(",")
+      .flatMap((beta) => betaFor(beta, profile) ?? [])
+      .join(",");
+  });
 }
 
 /** Returns what an operator may see of an error: never its message, which may quote a token or an address with one. */

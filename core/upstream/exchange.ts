@@ -212,8 +212,7 @@ export class Exchange implements AttemptListener, Flow {
       if (!this.begun) this.begin();
       return this.finish(COMPLETE);
     }
-    const stated = this.preamble.stated();
-    if (stated && this.refusedInReply(stated, false)) return;
+    if (this.refusedAtStart()) return;
     const isEmpty = !this.begun && this.preamble.isEmpty;
     const outcome = { ...broken(CUT), truncated: true, errorSent: this.errorSent };
     // The upstream works, as it does if it refuses a request by its status.
@@ -255,16 +254,25 @@ export class Exchange implements AttemptListener, Flow {
     return true;
   }
 
+  /** Handles an error of no protocol in a stream that has not begun. Returns false if it states none. */
+  private refusedAtStart(): boolean {
+    const stated = this.preamble.stated();
+    if (!stated) return false;
+    // The client would not understand the error itself.
+    if (!this.refusedInReply(stated, false)) this.cut(this.outcomeOf(stated));
+    return true;
+  }
+
   /** Handles a refusal. `text`: its body, unless it cannot be read. */
   private refusedBy(text: string | undefined): void {
     const { status, headers, call } = this;
     const refused = refusedBy(status, text);
-    const { triesOn } = refused;
+    const { triesOn, fault } = refused;
     if (!triesOn && text !== undefined && this.isSentAgain(text)) return;
     if (triesOn) this.rest(refused);
     else this.dispatch.succeeded();
     if (triesOn && this.tryNext()) return;
-    if (triesOn || refused.says !== undefined) return this.cut(this.outcomeOf(refused));
+    if (fault !== "caller" || refused.says !== undefined) return this.cut(this.outcomeOf(refused));
     if (text === undefined) return this.cut(refusedUnreadably(status, retryHeaders(headers)));
     const own = masked(text, this.hidden);
     this.begun = true;
@@ -477,7 +485,8 @@ export class Exchange implements AttemptListener, Flow {
       case "more":
         return;
       case "empty":
-        return this.fail(failures.empty, broken(NO_REPLY));
+        if (!this.refusedAtStart()) this.fail(failures.empty, broken(NO_REPLY));
+        return;
       case "error":
         if (this.refusedInReply(refusedBy(200, event.data), false)) return;
     }
@@ -490,6 +499,8 @@ export class Exchange implements AttemptListener, Flow {
     if (kind === "error") return this.passError(event);
     this.sink.event(event);
     if (kind !== "terminal" || this.over) return;
+    // Servers end a stream even after its error: vllm-project/vllm#40986.
+    if (this.errorSent) return this.streamEnded();
     this.attempt?.leave();
     this.finish(COMPLETE);
   }

@@ -45,8 +45,11 @@ export function refusedBy(status: number, text: string | undefined): Refused {
   const means = status === 200 ? statedStatus(error) : status;
   const stated = { status, means, type, code, retryAfterMs: error.retryAfterMs };
   if (known) {
-    const { row, fault, says } = known;
-    return { ...stated, row, fault, says, triesOn: fault !== "caller" };
+    const { row, fault, says, elsewhere = false } = known;
+    const isOfCaller = fault === "caller";
+    // The body of a success may state no status, which else stands for a failure of the provider.
+    const known400 = isOfCaller && status === 200 && means >= 500 ? { means: 400 } : {};
+    return { ...stated, ...known400, row, fault, says, triesOn: !isOfCaller || elsewhere };
   }
   const fault = faultOf(means);
   const isHidden = fault === "caller" && OF_THE_ACCOUNT.test(error.message);

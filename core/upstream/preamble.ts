@@ -21,7 +21,7 @@ export class Preamble {
 
   /**
    * Takes the next event. Returns `more` while content may follow, `useful` if the stream can be passed on with this
-   * event, `empty` if it ends before it has begun, `error` if it says that it failed.
+   * event, `empty` if it ends before it has begun or without a reply, `error` if it says that it failed.
    */
   take(event: ServerEvent): "more" | "useful" | "empty" | "error" {
     const { wire } = this;
@@ -31,6 +31,10 @@ export class Preamble {
     if (kind === "terminal") return this.hasBegun || stage !== "none" ? "useful" : "empty";
     if (stage === "refused" || (stage === "delivered" && !wire.isEmptyStart(event)))
       return "useful";
+    if (stage === "failed") {
+      this.held.push(event);
+      return "empty";
+    }
     if (stage !== "none") this.hasBegun = true;
     const isFull = this.held.length >= EVENTS_MAX || this.bytes + event.raw.length > BYTES_MAX;
     // Pings and comments only show that the provider is there.

@@ -1,7 +1,7 @@
 /**
  * Whose trouble a refusal is. It decides what is tried next, what rests, and what is logged as an error.
  *
- * - `caller`: the request. The client gets the refusal; nothing else is tried, and nothing rests.
+ * - `caller`: the request. The client gets the refusal; nothing rests, and only a row with `elsewhere` has something else tried.
  * - `limit`: too many calls of this key. The key rests for this model, for as long as the provider says.
  * - `key`: the provider does not accept the key. It rests until a probe succeeds.
  * - `access`: the key has no right to this model. It rests for this model, until a probe succeeds.
@@ -34,6 +34,8 @@ interface Signs {
   readonly words?: RegExp;
   /** The gateway's own words for the client, instead of a text that names the account. */
   readonly says?: string;
+  /** True if another provider may take the request that this one refuses. */
+  readonly elsewhere?: true;
 }
 
 function known(row: string, fault: Fault, source: string, signs: Signs): KnownRefusal {
@@ -93,6 +95,13 @@ export const REFUSALS: readonly KnownRefusal[] = [
   known("anthropic/billing", "account", ANTHROPIC, { type: "billing_error" }),
   known("anthropic/overloaded", "upstream", "docs.claude.com/en/api/errors", {
     type: "overloaded_error",
+  }),
+  known("alibaba/free quota", "account", ALIBABA, { code: "AllocationQuota.FreeTierOnly" }),
+  // Its limit of tokens per minute has OpenAI's words and names for an empty account.
+  known("alibaba/limit", "limit", "github.com/QwenLM/Qwen/issues/2254", {
+    status: [429],
+    words:
+      /^(?:allocated quota exceeded|you exceeded your current quota.{1,200}\/error-code#token-limit)/i,
   }),
   known("openai/quota", "account", "github.com/openai/openai-cookbook/issues/844", {
     code: "insufficient_quota",
@@ -203,7 +212,9 @@ export const REFUSALS: readonly KnownRefusal[] = [
   }),
   ...minimax(["1008"], "balance", "account"),
   ...minimax(["1004", "2049"], "key", "key"),
-  ...minimax(["1002", "1041", "2056"], "limit", "limit"),
+  ...minimax(["1002", "1039", "1041", "2056"], "limit", "limit"),
+  ...minimax(["2013"], "request", "caller"),
+  ...minimax(["1026", "1027"], "filter", "caller", FILTERED),
   ...minimax(["1000", "1001", "1013", "1024", "1033"], "fails", "upstream"),
   ...zai([400, 401], ["1000", "1001", "1002", "1003", "1004"], "key", "key"),
   ...zai(
@@ -219,14 +230,12 @@ export const REFUSALS: readonly KnownRefusal[] = [
   known("alibaba/arrears", "account", "github.com/tencentmusic/supersonic/issues/1572", {
     code: "Arrearage",
   }),
-  known("alibaba/free quota", "account", ALIBABA, { code: "AllocationQuota.FreeTierOnly" }),
   known("alibaba/key", "key", ALIBABA_START, { code: "InvalidApiKey" }),
   known("alibaba/access", "access", ALIBABA, { code: "Model.AccessDenied" }),
   known("alibaba/model", "model", ALIBABA_START, { code: "ModelNotFound" }),
-  known("alibaba/limit", "limit", ALIBABA_START, {
-    status: [400, 403, 429],
-    code: "Throttling.RateQuota",
-  }),
+  ...["Throttling.RateQuota", "Throttling.AllocationQuota"].map((code) =>
+    known("alibaba/limit", "limit", ALIBABA_START, { status: [400, 403, 429], code }),
+  ),
   known("minimax/balance", "account", "github.com/MiniMax-AI/MiniMax-M2/issues/62, a 500", {
     words: /^insufficient balance(?: \(1008\))?$/i,
   }),
@@ -264,6 +273,21 @@ export const REFUSALS: readonly KnownRefusal[] = [
     words: /^(?:your request exceeds|you have exceeded) the service quota/i,
   }),
   known("bedrock/limit", "limit", BEDROCK_ERRORS, { type: "ThrottlingException" }),
+  known("any/beta", "caller", "github.com/router-for-me/CLIProxyAPI/issues/4750", {
+    status: [400],
+    words: /^(?:the model returned the following errors: )?invalid beta flag/i,
+    elsewhere: true,
+  }),
+  known("any/beta", "caller", "github.com/anthropics/claude-code/issues/21767", {
+    status: [400],
+    words: /^unexpected value\(s\) .{1,500} for the `anthropic-beta` header/i,
+    elsewhere: true,
+  }),
+  known("any/unknown field", "caller", "github.com/BerriAI/litellm/issues/31582", {
+    status: [400],
+    words: /^(?:the model returned the following errors: )?[\w.-]{1,200}: extra inputs are not/i,
+    elsewhere: true,
+  }),
   // Statuses of 403 and 404 that are the caller's own.
   known("any/not found", "caller", "platform.openai.com/docs/api-reference/responses", {
     status: [400, 404],
@@ -291,7 +315,13 @@ function zai(
 }
 
 /** The codes of `base_resp`, which comes with status 200. */
-function minimax(codes: readonly string[], what: string, fault: Fault): KnownRefusal[] {
+function minimax(
+  codes: readonly string[],
+  what: string,
+  fault: Fault,
+  says?: string,
+): KnownRefusal[] {
   const source = "platform.minimax.io/docs/api-reference/errorcode";
-  return codes.map((code) => ({ row: `minimax/${what}`, status: [200], code, fault, source }));
+  const rest = { status: [200], fault, source, ...(says !== undefined && { says }) };
+  return codes.map((code) => ({ row: `minimax/${what}`, code, ...rest }));
 }

@@ -11,6 +11,7 @@ import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields, openAiErrorBody } from "./check.ts";
 import { CHAT_DELTA, countObjects, countWhole } from "./deltas.ts";
+import { meaningOf } from "./finish-reason.ts";
 import { refuse } from "./refusal.ts";
 import { hasObject } from "./scan.ts";
 import { readChatUsage } from "./usage/read.ts";
@@ -29,9 +30,6 @@ const CHOICES_MAX = 128;
 
 /** Maximum length of `data: [DONE]`, with any line ends. */
 const DONE_BYTES_MAX = 32;
-
-/** The finish reason of a reply that a filter refuses. */
-const REFUSED = "content_filter";
 
 /** The Chat Completions protocol: `POST /v1/chat/completions`. */
 export const chat: Wire = {
@@ -100,7 +98,8 @@ export const chat: Wire = {
     if (choices.some((choice) => hasContent(objectOf(choice["message"]) ?? choice)))
       return "charged";
     if (choices.some((choice) => isObject(choice["error"]))) return "none";
-    return choices.every((choice) => choice["finish_reason"] === REFUSED) ? "free" : "charged";
+    const end = endOf(choices);
+    return end === "failure" ? "none" : end === "filter" ? "free" : "charged";
   },
 
   readReply: readChatUsage,
@@ -122,7 +121,8 @@ export const chat: Wire = {
       [delta, message].some((part) => isObject(part) && hasContent(part)),
     );
     if (carries) return "delivered";
-    return choices.every(({ finish_reason: reason }) => reason === REFUSED) ? "refused" : "begun";
+    const end = endOf(choices);
+    return end === "failure" ? "failed" : end === "filter" ? "refused" : "begun";
   },
 
   countDelta(event, delivered) {
@@ -135,6 +135,13 @@ export const chat: Wire = {
     }
   },
 };
+
+/** Returns how choices without content end: in a failure if one does, and the others in that or in a filter. */
+function endOf(choices: readonly JsonObject[]): "filter" | "failure" | undefined {
+  const ends = choices.map((choice) => meaningOf(choice["finish_reason"]));
+  if (ends.every((end) => end === "filter")) return "filter";
+  return ends.every((end) => end === "filter" || end === "failure") ? "failure" : undefined;
+}
 
 /** Cursor sends the input of Responses here, which the translation takes as messages: BerriAI/litellm#34029. */
 function hasInput({ messages, input }: JsonObject): boolean {

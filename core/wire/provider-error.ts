@@ -38,7 +38,10 @@ export function readableError(protocol: Protocol, status: number, text: string):
   if (typeof message !== "string") return text;
   const overflows = isOverflow(status, given?.["code"] ?? root["code"], message);
   if (protocol === "messages") {
-    return overflows ? (messagesOverflow(root, message) ?? text) : text;
+    const own = given
+      ? text
+      : JSON.stringify({ type: "error", error: { type: typeOf(status), message } });
+    return overflows ? (messagesOverflow(root, message) ?? own) : own;
   }
   const lacksCode = overflows && given?.["code"] !== "context_length_exceeded";
   if (given && root === json && !lacksCode) return text;

@@ -21,9 +21,10 @@ export function typeOf(event: ServerEvent): unknown {
 
 /**
  * How far an event brings a stream. `begun`: its head, or an end without output. `refused`: it ends in a refusal or a
- * failure. `delivered`: it carries an item, a block, a name, a part, text, an image or audio.
+ * failure. `failed`: it ends because the provider could not go on. `delivered`: it carries an item, a block, a name, a part,
+ * text, an image or audio.
  */
-export type Stage = "none" | "begun" | "refused" | "delivered";
+export type Stage = "none" | "begun" | "refused" | "failed" | "delivered";
 
 /**
  * How the whole body of a successful reply is charged.

@@ -1,7 +1,6 @@
 import {
   type Call,
   Delivered,
-  kindOf,
   type Outcome,
   type Protocol,
   type ServerEvent,
@@ -55,7 +54,7 @@ export class EventMeter implements Sink {
 
   event(event: ServerEvent): void {
     const { call, wire, usage } = this;
-    const mayReport = kindOf(event, wire) !== "data";
+    const mayReport = (event.kind ?? wire.classify(event)) !== "data";
     const onlyUsage = mayReport && wire.readEvent(event, usage);
     // Checked before the hold is extended to the reported usage.
     if (mayReport) this.check(call);
@@ -97,7 +96,7 @@ export class EventMeter implements Sink {
     if (this.whole) return this.whole.end(outcome);
     const { call } = this;
     if (outcome.kind !== "complete") return this.client.end(outcome);
-    if (this.stage === "none") return this.client.end(INVALID);
+    if (this.stage === "none" || this.stage === "failed") return this.client.end(INVALID);
     // A complete stream costs its usage, even without any text, unless it only refuses.
     if (this.stage !== "refused") call.delivered = true;
     this.client.end(outcome);

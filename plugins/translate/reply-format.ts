@@ -3,6 +3,11 @@ import { type JsonObject, objectOf, type Protocol } from "../../core/plugin/inde
 /** The words that ask for JSON mode, which Messages does not have. */
 export const AS_JSON = "Respond with one valid JSON object and nothing else.";
 
+/** Returns the words that ask a model without structured output for it. */
+export function inWords(schema: JsonObject): string {
+  return `Reply with one JSON object that fits this JSON schema:\n${JSON.stringify(schema)}`;
+}
+
 /** Names of schemas that providers take. */
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 

@@ -12,8 +12,11 @@ interface Edit {
   readonly protocol: "messages" | "chat" | "responses";
   readonly models: readonly string[];
   readonly change: object;
+  readonly headers?: Readonly<Record<string, string>>;
   /** The names in the header `x-svc-translate-dropped`. */
   readonly dropped?: string;
+  /** The names in the header `x-svc-left-out`. */
+  readonly left?: string;
 }
 
 const schema = (properties: object = {}) => ({ type: "object", properties });
@@ -53,6 +56,24 @@ const CHECKERS = [
   ...["gpt-5.6-sol", "gpt-4.1", "o4-mini", "gemini-3.5-flash", "gemini-2.5-pro", "grok-4.5"],
   ...["deepseek-v4-pro", "qwen3.7-max", "glm-5.2", "MiniMax-M3", "svc/mistral-large-3-675b"],
 ];
+
+/** Claude on Amazon Bedrock; from 4.7 on its schema of Messages has no structured output. */
+const WITHOUT_FORMATS = ["svc/claude-opus-5-5", "svc/claude-sonnet-5", "svc/claude-opus-4-7"];
+const CLAUDE_ON_BEDROCK = [...WITHOUT_FORMATS, "svc/claude-haiku-4-5"];
+const scoped = { type: "ephemeral", scope: "global" };
+const marked = (text: string) => ({ type: "text", text, cache_control: scoped });
+const claudeFormat = {
+  type: "json_schema",
+  schema: format.response_format.json_schema.schema,
+};
+const strictTool = {
+  type: "function",
+  function: {
+    name: "look",
+    parameters: { ...schema(), required: [], additionalProperties: false },
+    strict: true,
+  },
+};
 
 const EDITS: readonly Edit[] = [
   {
@@ -219,6 +240,76 @@ const EDITS: readonly Edit[] = [
     protocol: "messages",
     models: ["claude-sonnet-5", "claude-haiku-4-5"],
     change: { messages: [user, { role: "system", content: "be short" }] },
+  },
+  {
+    why: "betas that Amazon does not know stay here, with what they allow",
+    protocol: "messages",
+    models: CLAUDE_ON_BEDROCK,
+    headers: {
+      "anthropic-beta":
+        "claude-code-20250219,prompt-caching-scope-2026-01-05,redact-thinking-2026-02-12",
+    },
+    change: {
+      system: [marked("be short")],
+      tools: [{ ...claudeTools[0], cache_control: scoped }],
+      messages: [{ role: "user", content: [marked("hello")] }],
+    },
+    left: "cache_control.scope,prompt-caching-scope-2026-01-05,redact-thinking-2026-02-12",
+  },
+  {
+    why: "a beta that Amazon knows by another name goes by that",
+    protocol: "messages",
+    models: [...CLAUDE_ON_BEDROCK, "claude-opus-5-5"],
+    headers: { "anthropic-beta": "claude-code-20250219, advanced-tool-use-2025-11-20" },
+    change: { tools: [{ ...claudeTools[0], defer_loading: true }] },
+  },
+  {
+    why: "a cache mark for the whole request is dropped",
+    protocol: "messages",
+    models: CLAUDE_ON_BEDROCK,
+    change: { cache_control: { type: "ephemeral" } },
+    dropped: "cache_control",
+  },
+  {
+    why: "structured output that Amazon does not know is asked for in words",
+    protocol: "messages",
+    models: WITHOUT_FORMATS,
+    change: {
+      tools: [{ ...claudeTools[0], strict: true }],
+      output_config: { effort: "low", format: claudeFormat },
+    },
+    dropped: "output_config.format,tools.strict",
+  },
+  {
+    why: "structured output under its older name is, too",
+    protocol: "messages",
+    models: WITHOUT_FORMATS,
+    headers: { "anthropic-beta": "structured-outputs-2025-11-13" },
+    change: { output_format: claudeFormat },
+    dropped: "output_format",
+  },
+  {
+    why: "structured output of Chat clients is, too",
+    protocol: "chat",
+    models: WITHOUT_FORMATS,
+    change: { ...format, tools: [strictTool] },
+    dropped: "response_format,tools.strict",
+  },
+  {
+    why: "structured output of Responses clients is, too",
+    protocol: "responses",
+    models: WITHOUT_FORMATS,
+    change: {
+      text: { format: { ...format.response_format.json_schema, type: "json_schema" } },
+      tools: [{ ...strictTool.function, type: "function" }],
+    },
+    dropped: "text.format,tools.strict",
+  },
+  {
+    why: "structured output goes to a Claude that Amazon serves with it",
+    protocol: "messages",
+    models: ["svc/claude-haiku-4-5"],
+    change: { output_config: { format: claudeFormat } },
   },
   {
     why: "the output limit has the name and size that the model takes",
@@ -420,14 +511,15 @@ t.test("models take what the gateway sends", async (t) => {
     gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
   });
 
-  for (const { why, protocol, models, change, dropped } of EDITS) {
+  for (const { why, protocol, models, change, headers, dropped, left } of EDITS) {
     t.test(`${protocol}: ${why}`, async (t) => {
       const customer = await customerWith(gateway);
       for (const model of models) {
         const body = { model, ...PLAIN[protocol], ...change };
-        const reply = await post(gateway, paths[protocol], customer, body);
+        const reply = await post(gateway, paths[protocol], customer, body, headers);
         t.equal(reply.status, 200, `${model}: ${reply.text}`);
         t.equal(reply.headers.get("x-svc-translate-dropped"), dropped ?? null, model);
+        t.equal(reply.headers.get("x-svc-left-out"), left ?? null, model);
       }
     });
   }

@@ -347,6 +347,17 @@ export const CASES: readonly Case[] = [
     cause: /^account$/,
   },
   {
+    name: "Alibaba: tokens a minute",
+    fault: openai(429, {
+      message:
+        "You exceeded your current quota, please check your plan and billing details. For details, see: https://help.aliyun.com/zh/model-studio/error-code#token-limit",
+      type: "insufficient_quota",
+      code: "insufficient_quota",
+    }),
+    alone: [429],
+    cause: /^limit$/,
+  },
+  {
     name: "MiniMax: balance, as a 500",
     fault: anthropic(500, "api_error", "insufficient balance (1008)"),
     alone: [502],
@@ -422,6 +433,15 @@ export const CASES: readonly Case[] = [
     },
     alone: [502],
     cause: /^account$/,
+  },
+  {
+    name: "Bedrock: an unknown beta",
+    fault: {
+      status: 400,
+      body: { message: "The model returned the following errors: invalid beta flag" },
+    },
+    alone: [400],
+    cause: /^http_400$/,
   },
   {
     name: "an account's trouble that no row knows",
@@ -516,6 +536,15 @@ export const CASES: readonly Case[] = [
     fault: { status: 200, body: { error: { code: "insufficient_quota", message: "your quota" } } },
     alone: [502],
     cause: /^account$/,
+  },
+  {
+    name: "200, a failure in place of a reply",
+    fault: {
+      status: 200,
+      body: { choices: [{ index: 0, message: { content: "" }, finish_reason: "network_error" }] },
+    },
+    alone: [502],
+    cause: /^(?:unreadable|cut)$/,
   },
   {
     name: "200, an overload",

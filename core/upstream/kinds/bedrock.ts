@@ -3,6 +3,7 @@ import { crc32 } from "node:zlib";
 import * as v from "valibot";
 import type { Route } from "../../catalogue/catalogue.ts";
 import { PROTOCOLS, type Protocol } from "../../catalogue/endpoint.ts";
+import type { Profile } from "../../catalogue/profile.ts";
 import type {
   Decoder,
   OutgoingCall,
@@ -48,6 +49,21 @@ const settings = {
 
 type Settings = SettingsOf<typeof settings>;
 
+/** The refusals of Claude on Bedrock. Its models before 4.7 take structured output, so their routes state that. */
+const profile: Profile = {
+  images: "bytes", // Claude docs: vision, on Bedrock
+  betas: {
+    "advanced-tool-use": "tool-search-tool-2025-10-19", // anthropics/claude-code#30926, vercel/ai#13900
+    "output-128k": null, // litellm: anthropic_beta_headers_config.json
+    "per-turn-control": null, // the same
+    "prompt-caching-scope": null, // router-for-me/CLIProxyAPI#4750
+    "redact-thinking": null, // the same
+    "token-efficient-tools": null, // the same
+  },
+  // UKGovernmentBEIS/inspect_ai#3851; vercel/ai#19988; BerriAI/litellm#33193
+  refused_fields: ["cache_control", "output_config.format", "output_format", "tools.strict"],
+};
+
 const MESSAGES: ReadonlySet<Protocol> = new Set(["messages"]);
 
 /**
@@ -57,6 +73,7 @@ const MESSAGES: ReadonlySet<Protocol> = new Set(["messages"]);
 export const bedrock: UpstreamKind<typeof settings> = {
   name: "bedrock",
   settings,
+  profile,
   protocols: () => MESSAGES,
   create: (given) => new Bedrock(given),
 };

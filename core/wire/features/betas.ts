@@ -1,4 +1,5 @@
 import type { FeatureName } from "../../catalogue/features.ts";
+import type { Profile } from "../../catalogue/profile.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
 import type { Use } from "./find.ts";
 import { optional } from "./table.ts";
@@ -63,6 +64,7 @@ const FIELDS_OF_BETAS: Readonly<Record<string, readonly string[]>> = {
   "mid-conversation-system-clear-at": ["messages.clear_at"],
   "mid-conversation-tool-changes": TOOL_CHANGES,
   "per-turn-control": ["messages.output_config"],
+  "prompt-caching-scope": ["cache_control.scope"],
   "server-side-fallback": ["fallbacks"],
   "structured-outputs": ["output_format"],
   "task-budgets": ["output_config.task_budget"],
@@ -82,6 +84,12 @@ export function featureOfBeta(beta: string): FeatureName | "free" | undefined {
 export function fieldsWith(betas: readonly string[]): ReadonlySet<string> {
   const names = betas.map(withoutDate).filter((name) => Object.hasOwn(FIELDS_OF_BETAS, name));
   return new Set([...PLAIN_FIELDS, ...names.flatMap((name) => FIELDS_OF_BETAS[name] ?? [])]);
+}
+
+/** Returns the name by which a provider knows a beta; null if it refuses it. */
+export function betaFor(beta: string, { betas = {} }: Profile): string | null {
+  const name = withoutDate(beta);
+  return Object.hasOwn(betas, name) ? (betas[name] ?? null) : beta;
 }
 
 function withoutDate(beta: string): string {
@@ -114,7 +122,24 @@ export function fieldsBeyond(allowed: ReadonlySet<string>, body: JsonObject): re
     const turn = objectOf(entry);
     if (turn) findInTurn(turn, `messages[${at}]`, body, allowed, found);
   }
+  if (!allowed.has(SCOPE)) findScopes(body, "", found);
   return found;
+}
+
+const SCOPE = "cache_control.scope";
+/** Lists whose entries may have a cache mark. */
+const WITH_MARKS = ["system", "tools", "messages", "content"];
+
+function findScopes(holder: JsonObject, path: string, found: Use[]): void {
+  const mark = objectOf(holder["cache_control"]);
+  if (mark && "scope" in mark)
+    found.push(left(`${path}${SCOPE}`, SCOPE, () => delete mark["scope"]));
+  for (const name of WITH_MARKS) {
+    for (const [at, entry] of arrayOf(holder[name]).entries()) {
+      const inner = objectOf(entry);
+      if (inner) findScopes(inner, `${path}${name}[${at}].`, found);
+    }
+  }
 }
 
 function findInTurn(

@@ -1,4 +1,5 @@
 import { type JsonObject, objectOf } from "../../../core/plugin/index.ts";
+import { inWords } from "../reply-format.ts";
 import { editReasoning, isForced, switchThinkingOff } from "./chat-reasoning.ts";
 import { addToHead, dropEmptyCalls, editReplay, editRoles, joinAfterTools } from "./chat-turns.ts";
 import type { Draft } from "./draft.ts";
@@ -91,10 +92,7 @@ function editFormat(draft: Draft): void {
   const format = draft.object("response_format");
   if (draft.profile.formats !== "json_object" || format?.["type"] !== "json_schema") return;
   const schema: JsonObject = objectOf(objectOf(format["json_schema"])?.["schema"]) ?? {};
-  addToHead(
-    draft,
-    `Reply with one JSON object that fits this JSON schema:\n${JSON.stringify(schema)}`,
-  );
+  addToHead(draft, inWords(schema));
   draft.set("response_format", { type: "json_object" });
   draft.nameDropped("response_format");
 }

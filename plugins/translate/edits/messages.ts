@@ -1,5 +1,6 @@
 import { arrayOf, EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { BUDGET_MIN, BUDGETS, clampEffort, type EffortLevel } from "../profile.ts";
+import { inWords } from "../reply-format.ts";
 import { isEnvelope } from "../state/seal.ts";
 import { editCacheMarks } from "./cache-marks.ts";
 import type { Draft } from "./draft.ts";
@@ -19,6 +20,7 @@ const CLEAR_THINKING = "clear_thinking_20251015";
  */
 export function editMessages(draft: Draft): void {
   hoistSystem(draft);
+  leaveRefused(draft);
   leaveForeignState(draft);
   editForcedTool(draft);
   editThinking(draft);
@@ -89,6 +91,56 @@ function hoistSystem(draft: Draft): void {
     "messages",
     messages.filter((turn) => objectOf(turn)?.["role"] !== "system"),
   );
+}
+
+/** Leaves out fields that the provider refuses. A schema of the reply becomes words, so that the model still knows it. */
+function leaveRefused(draft: Draft): void {
+  const { refused_fields: refused = [] } = draft.profile;
+  for (const path of refused) {
+    const [name = "", part] = path.split(".");
+    if (part === undefined) leaveField(draft, name, path);
+    else if (name === "tools") leavePartOfTools(draft, part, path);
+    else leavePart(draft, name, part, path);
+  }
+}
+
+function leaveField(draft: Draft, name: string, path: string): void {
+  if (isFormat(path)) sayFormat(draft, draft.object(name));
+  draft.drop(name);
+  draft.remove(name);
+}
+
+function leavePart(draft: Draft, name: string, part: string, path: string): void {
+  const holder = draft.object(name);
+  if (!holder || !(part in holder)) return;
+  const { [part]: value, ...rest } = holder;
+  if (isFormat(path)) sayFormat(draft, objectOf(value));
+  if (Object.keys(rest).length > 0) draft.set(name, rest);
+  else draft.remove(name);
+  // The protocols of other clients have their own name for the format.
+  const isOther = isFormat(path) && draft.isTranslated;
+  if (value != null) draft.nameDropped(isOther ? "response_format" : path);
+}
+
+function leavePartOfTools(draft: Draft, part: string, path: string): void {
+  draft.editEntries("tools", (tool) => {
+    if (!(part in tool)) return tool;
+    const { [part]: value, ...rest } = tool;
+    if (value) draft.nameDropped(path);
+    return rest;
+  });
+}
+
+/** `output_format` is the name before `output_config.format`. */
+function isFormat(path: string): boolean {
+  return path === "output_config.format" || path === "output_format";
+}
+
+function sayFormat(draft: Draft, format: JsonObject | undefined): void {
+  const schema = objectOf(format?.["schema"]);
+  if (!schema) return;
+  const words = { type: "text", text: inWords(schema) };
+  draft.set("system", [...blocksOf(draft.body["system"]), words]);
 }
 
 function blocksOf(content: unknown): unknown[] {

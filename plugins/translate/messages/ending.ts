@@ -1,45 +1,8 @@
+import { meaningOf } from "../../../core/plugin/index.ts";
 import type { MessagesStop } from "../types.ts";
 
 /** Bound for the refusal text, which is repeated in the last event. */
 export const REFUSAL_CHARS_MAX = 16_384;
-
-/** The end of a reply. `context`: its window is full; `failure`: the provider could not go on. */
-type Meaning = "end" | "length" | "context" | "filter" | "failure";
-
-/** The finish reasons of providers, in small letters. One with a detail behind a colon has the meaning of the word before it. */
-const MEANINGS: ReadonlyMap<string, Meaning> = new Map([
-  // OpenAI docs: Chat Completions reference.
-  ...as("end", "stop", "tool_calls", "function_call"),
-  ...as("length", "length"),
-  ...as("filter", "content_filter"),
-  // Z.ai docs: chat completion.
-  ...as("context", "model_context_window_exceeded"),
-  ...as("filter", "sensitive"),
-  ...as("failure", "network_error"),
-  // Gemini docs: FinishReason. With a detail: HKUDS/Vibe-Trading#308, NousResearch/hermes-agent#83886.
-  ...as("length", "max_tokens"),
-  ...as("filter", "safety", "recitation", "prohibited_content", "blocklist", "spii", "language"),
-  ...as("filter", "image_safety", "image_prohibited_content", "image_recitation"),
-  ...as("failure", "malformed_function_call", "unexpected_tool_call", "too_many_tool_calls"),
-  ...as("failure", "function_call_filter", "missing_thought_signature", "malformed_response"),
-  // DeepSeek docs: chat completion.
-  ...as("failure", "insufficient_system_resource"),
-  // Mistral docs: chat.
-  ...as("length", "model_length"),
-  ...as("failure", "error"),
-  // vLLM and SGLang.
-  ...as("length", "repetition_truncation"),
-  ...as("failure", "abort"),
-]);
-
-function as(meaning: Meaning, ...reasons: readonly string[]): (readonly [string, Meaning])[] {
-  return reasons.map((reason) => [reason, meaning] as const);
-}
-
-function meaningOf(finishReason: string): Meaning | undefined {
-  const word = finishReason.toLowerCase();
-  return MEANINGS.get(word) ?? MEANINGS.get(word.split(":", 1)[0] ?? "");
-}
 
 /** Returns true if the finish reason means that the upstream failed. */
 export function isFailure(finishReason: string): boolean {

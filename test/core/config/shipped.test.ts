@@ -6,6 +6,7 @@ import { parse } from "yaml";
 import { type Environment, formatProblems, loadConfig } from "../../../core/config/load.ts";
 import { isObject, objectOf } from "../../../core/process/json.ts";
 import { packageRoot } from "../../../core/process/root.ts";
+import { bedrock } from "../../../core/upstream/kinds/bedrock.ts";
 import { credentialsOf } from "./files.ts";
 
 async function load(name: string, environment: Environment) {
@@ -91,6 +92,9 @@ t.test("both configs have the same upstreams and model families", async (t) => {
   const gateway = await load("gateway.yaml", {});
   const text = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
   for (const name of Object.keys(gateway.upstreams)) t.ok(text.includes(`\n  ${name}:\n`), name);
+  const { profile } = parse(text).upstreams.aws;
+  t.strictSame(profile, gateway.upstreams["aws"]?.profile, "Claude on Amazon is the same in both");
+  t.strictSame(profile, bedrock.profile, "and by the credentials of AWS");
 
   const alias = gateway.plugins.find(({ name }) => name === "alias")?.options;
   assert.ok(isObject(alias) && isObject(alias["families"]));

@@ -47,6 +47,12 @@ t.test("an upstream's breaker opens after five streams in a row", async (t) => {
     t.equal(await calls(5, STREAMED, (response) => void behave(response)), opened);
   });
 
+  t.test("that stated an error before their last event", async (t) => {
+    const error = 'data: {"error":{"message":"The engine is dead.","code":500}}\n\n';
+    const stream = `${EVENT}${error}data: [DONE]\n\n`;
+    t.equal(await calls(5, STREAMED, (response) => streamed(response).end(stream)), opened);
+  });
+
   t.test("and closes after a whole one", async (t) => {
     let sent = 0;
     const behave = (response: ServerResponse) => {
@@ -61,7 +67,7 @@ t.test(
   "streams that end with the caller's own error say nothing against the upstream",
   async (t) => {
     const error = 'data: {"error":{"message":"m","code":"context_length_exceeded"}}\n\n';
-    for (const sent of [error, EVENT + error]) {
+    for (const sent of [error, EVENT + error, `${EVENT}${error}data: [DONE]\n\n`]) {
       const states = await calls(5, STREAMED, (response) => streamed(response).end(sent));
       t.equal(states, Array(5).fill("closed").join(" "));
     }

@@ -46,6 +46,7 @@ const NO_REPLIES: readonly [what: string, client: Client, directive: Directive, 
   ["a background reply", "responses", { reply: { status: "queued", output: [] } }, 502],
   ["a JSON error", "speech", { reply: { error: LIMITED } }, 429],
   ["no audio but JSON", "speech", { reply: { detail: "x" } }, 502],
+  ["input that a filter refuses", "chat", { reply: { base_resp: { status_code: 1026 } } }, 400],
   ["status 204", "chat", { reply: "", reply_status: 204 }, 502],
   [
     "events as text, unasked",
@@ -70,10 +71,24 @@ const CROSSED: readonly [what: string, client: Client, model: string, Directive,
   ["{}", "messages", "gpt-4.1-nano", { reply: {} }, 502],
 ];
 
+/** The finish reasons by which providers say that a filter, and that they themselves, have ended a reply. */
+const FILTERS = ["content_filter", "content_filter: PROHIBITED_CONTENT", "SAFETY", "sensitive"];
+const FAILURES = [
+  ...["network_error", "insufficient_system_resource", "abort", "error"],
+  ...["MALFORMED_FUNCTION_CALL", "function_call_filter: UNEXPECTED_TOOL_CALL"],
+];
+
 /** Replies that the client gets, and that cost nothing. */
 const FREE: readonly [what: string, client: Client, directive: Directive, stream: boolean][] = [
   ["a refusal before any output", "messages", { text: "", stop: "refusal" }, false],
-  ["a filter before any output", "chat", { text: "", stop: "content_filter" }, false],
+  ...FILTERS.flatMap((stop) =>
+    [false, true].map((stream): (typeof FREE)[number] => [
+      `a filter, ${stop}`,
+      "chat",
+      { text: "", stop },
+      stream,
+    ]),
+  ),
   [
     "a failed response",
     "responses",
@@ -113,12 +128,25 @@ t.test("what is no reply", async (t) => {
     });
   }
 
+  for (const stop of FAILURES) {
+    for (const stream of [false, true]) {
+      t.test(`costs nothing if it fails before any output: ${stop}, ${stream}`, async (t) => {
+        for (const model of ["gpt-4.1-nano", "req/gpt-4.1-nano"]) {
+          const { answer, record } = await ask("chat", { text: "", stop }, { stream, model });
+          t.strictSame([answer.status, record?.["cost_vnd"]], [502, "0"]);
+        }
+      });
+    }
+  }
+
   for (const [what, client, directive, stream] of FREE) {
-    t.test(`is passed on and costs nothing: ${what}`, async (t) => {
+    t.test(`is passed on and costs nothing: ${what}, streamed ${stream}`, async (t) => {
       const { answer, record } = await ask(client, directive, { stream });
       t.equal(answer.status, 200);
-      t.equal(answer.headers.get("x-svc-cost-vnd"), "0");
-      t.equal(answer.headers.get("x-svc-input-tokens"), "0");
+      if (!stream) {
+        t.equal(answer.headers.get("x-svc-cost-vnd"), "0");
+        t.equal(answer.headers.get("x-svc-input-tokens"), "0");
+      }
       t.equal(record?.["cost_vnd"], "0");
     });
   }
@@ -197,6 +225,47 @@ t.test("a reply", async (t) => {
     }
     for (const record of await billedCalls(gateway, customer, 2)) {
       t.strictSame([record["input_tokens"], record["output_tokens"]], [300, 10]);
+    }
+  });
+});
+
+const CHUNK = { choices: [{ index: 0, delta: { content: "Good day." } }] };
+const FAILED = {
+  error: { message: "The engine is dead.", type: "InternalServerError", code: 500 },
+};
+
+t.test("a stream that fails", async (t) => {
+  let gateway: TestGateway;
+  t.before(async () => {
+    gateway = await startGateway();
+  });
+  t.teardown(() => gateway.close());
+
+  t.test("is free to a client that got its error, though the end follows", async (t) => {
+    for (const events of [
+      [CHUNK, FAILED, DONE],
+      [CHUNK, FAILED],
+    ]) {
+      const customer = await customerWith(gateway);
+      const body = bodies.chat({ reply: events }, { stream: true, model: "req/gpt-4.1-nano" });
+      const answer = await post(gateway, paths.chat, customer, body);
+      t.match(answer.text, /The engine is dead/);
+      const [record] = await billedCalls(gateway, customer, 1);
+      t.strictSame([record?.["cost_vnd"], record?.["outcome"]], ["0", "broken"]);
+    }
+  });
+
+  t.test("before its first content is no reply, whatever its form", async (t) => {
+    for (const [failed, status] of [
+      [{ base_resp: { status_code: 1002, status_msg: "rate limit" } }, 429],
+      [{ base_resp: { status_code: 2013, status_msg: "invalid params" } }, 400],
+      [{ detail: "The engine is dead." }, 502],
+    ] as const) {
+      for (const end of [[DONE], []]) {
+        const customer = await customerWith(gateway);
+        const body = bodies.chat({ reply: [failed, ...end] }, { stream: true });
+        t.equal((await post(gateway, paths.chat, customer, body)).status, status);
+      }
     }
   });
 });

@@ -14,7 +14,7 @@ export const amazon: readonly Rule[] = [
     id: "b-context",
     source: "gsd-build/gsd-2#5409",
     refuses: (facts) => {
-      const window = facts.isOnAmazon ? WINDOWS[facts.family] : undefined;
+      const window = facts.onBedrock ? WINDOWS[facts.family] : undefined;
       const { inputTokens } = facts;
       const cap = capOf(facts);
       return (

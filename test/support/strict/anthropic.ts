@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../provider/ask.ts";
+import { claudeOnBedrock } from "./anthropic-bedrock.ts";
 import { claudeBetas } from "./anthropic-betas.ts";
 import { anthropicMedia } from "./anthropic-media.ts";
 import { claudeSampling, claudeThinking } from "./anthropic-thinking.ts";
@@ -195,6 +196,7 @@ const signatures: readonly Rule[] = [
 
 export const anthropic: readonly Rule[] = [
   ...limits,
+  ...claudeOnBedrock,
   ...claudeBetas,
   ...claudeSampling,
   ...claudeThinking,

@@ -17,8 +17,8 @@ const FAMILIES: readonly (readonly [RegExp, Family])[] = [
 const PREFIX = /^([a-z]+\.)?(anthropic|openai|xai|deepseek|moonshotai|zai|qwen|minimax|mistral)\./;
 
 /** Returns the family of a model and its name there. Undefined for a name that no provider has. */
-export function familyOf(name: string): Pick<Facts, "family" | "model" | "isOnAmazon"> | undefined {
+export function familyOf(name: string): Pick<Facts, "family" | "model" | "onBedrock"> | undefined {
   const model = name.replace(PREFIX, "");
   const found = FAMILIES.find(([pattern]) => pattern.test(model));
-  return found && { family: found[1], model, isOnAmazon: model !== name };
+  return found && { family: found[1], model, onBedrock: model !== name };
 }

@@ -21,8 +21,8 @@ export interface Facts {
   readonly protocol: ModelProtocol;
   /** The model's name without a prefix of another provider. */
   readonly model: string;
-  /** True for a name with a prefix of Amazon. */
-  readonly isOnAmazon?: boolean;
+  /** True if the name has Amazon's prefix. */
+  readonly onBedrock: boolean;
   readonly body: JsonObject;
   /** Messages, or the items of a Responses request. */
   readonly turns: readonly JsonObject[];

@@ -1,7 +1,12 @@
 import type { JsonObject } from "../provider/ask.ts";
 
 /** A request that breaks one rule: the rule's id, the model, and what differs from a plain request. */
-export type StrictCase = readonly [id: string, model: string, change: JsonObject];
+export type StrictCase = readonly [
+  id: string,
+  model: string,
+  change: JsonObject,
+  headers?: Readonly<Record<string, string>>,
+];
 
 const PNG = (width: number) => {
   const head = Buffer.alloc(24);
@@ -59,6 +64,8 @@ const picture = turns(
 );
 const forced = { tools: [look], tool_choice: "required" };
 
+const BEDROCK = "global.anthropic.claude-opus-5-5";
+
 export const messagesCases: readonly StrictCase[] = [
   ["a-unknown-field", "claude-opus-5", { reasoning_effort: "low" }],
   ["a-beta-field", "claude-opus-5", { context_management: { edits: [] } }],
@@ -78,6 +85,18 @@ export const messagesCases: readonly StrictCase[] = [
       content: [{ type: "tool_removal", tool: { type: "tool_reference", name: "look" } }],
     }),
   ],
+  ["a-bedrock-beta", BEDROCK, {}, { "anthropic-beta": "prompt-caching-scope-2026-01-05" }],
+  [
+    "a-bedrock-scope",
+    BEDROCK,
+    {
+      system: [{ type: "text", text: "a", cache_control: { type: "ephemeral", scope: "global" } }],
+    },
+  ],
+  ["a-bedrock-deferred", BEDROCK, { tools: [{ ...claudeTool, defer_loading: true }] }],
+  ["a-bedrock-cache", BEDROCK, { cache_control: { type: "ephemeral" } }],
+  ["a-bedrock-format", BEDROCK, claudeFormat(schema({ additionalProperties: false }))],
+  ["a-bedrock-strict", BEDROCK, { tools: [strictTool(schema({}))] }],
   ["a-max-tokens-cap", "claude-haiku-4-5", { max_tokens: 128_000 }],
   ["a-prompt-too-long", "claude-haiku-4-5", long(200_001)],
   ["a-system-not-empty", "claude-opus-5", { system: [{ type: "text", text: " " }] }],

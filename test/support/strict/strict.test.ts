@@ -60,9 +60,9 @@ t.teardown(() => bench.simulator.close());
 
 t.test("refuses what the provider refuses, and only that", async (t) => {
   for (const [protocol, cases, rules] of TABLES) {
-    for (const [id, model, change] of cases) {
+    for (const [id, model, change, headers] of cases) {
       const rule = rules.find((candidate) => candidate.id === id);
-      const facts = factsOf(protocol, model, { ...PLAIN[protocol], ...change });
+      const facts = factsOf(protocol, model, { ...PLAIN[protocol], ...change }, headers);
       const said = rule && firstBroken([rule], facts)?.message;
       t.type(said, "string", `${id} on ${model}`);
       const plain = factsOf(protocol, model, PLAIN[protocol]);
@@ -105,12 +105,17 @@ t.test("has no rules for a model that no provider has", async (t) => {
   t.equal((await post(bench, PATHS.chat, JSON.stringify(body))).status, 200);
 });
 
-function factsOf(protocol: Facts["protocol"], name: string, body: JsonObject): Facts {
+function factsOf(
+  protocol: Facts["protocol"],
+  name: string,
+  body: JsonObject,
+  headers: Facts["headers"] = {},
+): Facts {
   const turns = objects(protocol === "responses" ? body["input"] : body["messages"]);
   const read = body["input"] ?? body["messages"] ?? body["prompt"];
   const inputTokens = Math.ceil(JSON.stringify(read).length / 4);
   const tools = objects(body["tools"]);
   const found = familyOf(name);
   if (!found) throw new Error(`${name} has no rules`);
-  return { ...found, protocol, body, turns, tools, headers: {}, inputTokens };
+  return { ...found, protocol, body, turns, tools, headers, inputTokens };
 }

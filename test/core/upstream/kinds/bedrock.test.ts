@@ -96,7 +96,8 @@ t.test("Bedrock as AWS speaks", async (t) => {
   for (const stream of [false, true]) {
     t.test(`serves and charges exactly, streamed: ${stream}`, async (t) => {
       const { answer, customer } = await call("plain", stream, {
-        "anthropic-beta": "token-efficient-tools-2025-02-19",
+        "anthropic-beta":
+          "token-efficient-tools-2026-03-28,interleaved-thinking-2025-05-14,advanced-tool-use-2025-11-20",
       });
       assert.equal(answer.status, 200, answer.text);
       t.equal((await billedCall(gateway, customer))["cost_vnd"], COST_VND);
@@ -107,7 +108,10 @@ t.test("Bedrock as AWS speaks", async (t) => {
       t.strictSame(Object.keys(body).sort(), [
         ...["anthropic_beta", "anthropic_version", "max_tokens", "messages"],
       ]);
-      t.strictSame(body.anthropic_beta, ["token-efficient-tools-2025-02-19"]);
+      t.strictSame(body.anthropic_beta, [
+        "interleaved-thinking-2025-05-14",
+        "tool-search-tool-2025-10-19",
+      ]);
       if (!stream) return t.equal(answer.json.content[0].text, "signed and served");
       t.match(answer.headers.get("content-type"), "text/event-stream");
       const types = eventsOf(answer.text).map(({ type }) => type);

@@ -31,7 +31,7 @@ function marksOf(body: JsonObject): string[] {
     objects(blocks).flatMap((block, at) => (block["cache_control"] ? [`${path}.${at}`] : []));
   const turns = objects(body["messages"]);
   const facts = { family: "anthropic", protocol: "messages", model, body, turns } as const;
-  const more = { tools: objects(body["tools"]), headers: {}, inputTokens: 1 };
+  const more = { tools: objects(body["tools"]), headers: {}, inputTokens: 1, onBedrock: false };
   t.equal(firstBroken(anthropicTurns, { ...facts, ...more }), undefined);
   return [
     ...marked("tools", body["tools"]),

@@ -300,7 +300,7 @@ function refusal(maker: Family, schema: JsonObject): string | undefined {
   const tools = [{ type: "function", function: { name: "f", parameters: schema } }];
   const facts = {
     ...({ family: maker, protocol: "chat", model: "m", body: { tools }, tools } as const),
-    ...{ turns: [], headers: {}, inputTokens: 0 },
+    ...{ turns: [], headers: {}, onBedrock: false, inputTokens: 0 },
   };
   switch (maker) {
     case "google":

@@ -273,6 +273,7 @@ function closedIn(schema: JsonObject): JsonObject {
 
 function asking(schema: JsonObject): Parameters<typeof claudeSchemaRefusal>[0] {
   const body = { output_config: { format: { type: "json_schema", schema } } };
-  const rest = { model: "claude-opus-5", turns: [], tools: [], headers: {}, inputTokens: 0 };
-  return { family: "anthropic", protocol: "messages", body, ...rest };
+  const plain = { turns: [], tools: [], headers: {}, onBedrock: false, inputTokens: 0 };
+  const model = "claude-opus-5";
+  return { family: "anthropic", protocol: "messages", model, body, ...plain };
 }
