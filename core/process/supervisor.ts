@@ -30,7 +30,6 @@ interface Member {
   readonly child: ChildProcess;
   /** Questions whether it is alive without a reply. Counts no time, so that a machine may sleep. */
   unanswered: number;
-  readonly reports: Map<string, unknown>;
   /** Called with its next report on a topic. */
   readonly awaited: Map<string, (() => void)[]>;
 }
@@ -45,6 +44,8 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
   const { log } = options;
   const startedMs = performance.now();
   const running = new Map<number, Member>();
+  /** The last reports of each worker by topic. They outlive it: what it has counted stays counted. */
+  const reports = Array.from({ length: options.workers }, () => new Map<string, unknown>());
   const failures = new Map<number, number>();
   const restarts: NodeJS.Timeout[] = [];
   let stopping = false;
@@ -55,8 +56,11 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       const env = { ...process.env, [WORKER]: "1" };
       const child = fork(options.script, options.args, { env });
       const bornMs = performance.now();
-      const member = { child, unanswered: 0, reports: new Map(), awaited: new Map() };
+      const member = { child, unanswered: 0, awaited: new Map() };
       running.set(worker, member);
+      const before = reports[worker];
+      if (before && before.size > 0)
+        send(member, { kind: "before", reports: Object.fromEntries(before) });
       child.on("message", (message: FromWorker) => hear(message, worker, member));
       child.on("error", (error) => {
         log.error({ err: error, worker }, "cannot start or signal a worker");
@@ -75,18 +79,21 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       if (message.kind === "alive") member.unanswered = 0;
       else if (message.kind === "ask") void collect(message.topic, worker, member);
       else {
-        member.reports.set(message.topic, message.report);
+        // A worker that is still starting has nothing to report.
+        if (message.report !== undefined) reports[worker]?.set(message.topic, message.report);
         for (const heard of member.awaited.get(message.topic) ?? []) heard();
         member.awaited.delete(message.topic);
       }
     }
 
     async function collect(topic: string, worker: number, member: Member): Promise<void> {
-      const asked = [...running].filter(([other]) => other !== worker);
-      const others = await Promise.all(
-        asked.map(async ([other, each]) => ({ worker: other, ...(await reportOf(each, topic)) })),
+      const all = await Promise.all(
+        reports.map(async (last, each) => {
+          const isOld = !(await hasReported(running.get(each), topic));
+          return { worker: each, report: last.get(topic), isOld };
+        }),
       );
-      send(member, { kind: "reports", topic, reports: { worker, others } });
+      send(member, { kind: "reports", topic, reports: { worker, all } });
     }
 
     function killStuck(): void {
@@ -144,23 +151,20 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
   });
 }
 
-/** Asks a worker for a report. Returns its last one if it does not report in time. */
-async function reportOf(
-  member: Member,
-  topic: string,
-): Promise<{ readonly report: unknown; readonly isOld: boolean }> {
-  const { awaited, reports } = member;
+/** Asks a worker for a report. Returns false if it does not report in time, or has died. */
+async function hasReported(member: Member | undefined, topic: string): Promise<boolean> {
+  if (member === undefined) return false;
+  const { awaited } = member;
   const heard = new Promise<void>((resolve) => {
     awaited.set(topic, [...(awaited.get(topic) ?? []), resolve]);
   });
   send(member, { kind: "ask", topic });
-  const isOld = (await withTimeout(heard, REPORT_MS)) === TIMED_OUT;
-  return { report: reports.get(topic), isOld };
+  return (await withTimeout(heard, REPORT_MS)) !== TIMED_OUT;
 }
 
 /** A worker that has just died is reported by its `exit`. */
-function send(member: Member | undefined, message: ToWorker): void {
-  if (member?.child.connected) member.child.send(message, () => {});
+function send(member: Member, message: ToWorker): void {
+  if (member.child.connected) member.child.send(message, () => {});
 }
 
 /**

@@ -9,32 +9,44 @@ interface WorkerReport {
   readonly worker: number;
   /** The report as JSON; undefined if the worker has never made one. */
   readonly report: unknown;
-  /** True if the worker did not report in time, so this is its last report, if there is one. */
+  /** True if the worker did not report in time, or has died: then this is its last report, if there is one. */
   readonly isOld: boolean;
 }
 
 interface WorkerReports {
+  /** The worker that has asked. */
   readonly worker: number;
-  readonly others: readonly WorkerReport[];
+  /** Those of all workers, this one too. */
+  readonly all: readonly WorkerReport[];
 }
 
-/** A message of a worker to its supervisor. `ask`: it wants the reports of the others on a topic. */
+/** A message of a worker to its supervisor. `ask`: it wants the reports of all on a topic. */
 export type FromWorker =
   | { readonly kind: "alive" }
   | { readonly kind: "ask"; readonly topic: string }
   | { readonly kind: "report"; readonly topic: string; readonly report: unknown };
 
-/** A message of a supervisor to a worker. `ask`: it wants the worker's report on a topic. */
+/**
+ * A message of a supervisor to a worker. `before`: the last reports, by topic, of the worker whose place it takes. `ask`: it wants the
+ * worker's report on a topic.
+ */
 export type ToWorker =
+  | { readonly kind: "before"; readonly reports: Readonly<Record<string, unknown>> }
   | { readonly kind: "alive?" }
   | { readonly kind: "ask"; readonly topic: string }
   | { readonly kind: "reports"; readonly topic: string; readonly reports: WorkerReports };
 
 /** The other processes that share the port of this gateway, if `listen.workers` is above 1. */
 export interface Workers {
-  /** Sets the function that makes this worker's report on a topic, as JSON. Replaces the one before. */
-  report(topic: string, make: () => unknown): void;
-  /** Asks the other workers. Takes a second if one is stuck. Resolves with undefined if there are no workers. */
+  /**
+   * Sets the function that makes this worker's report on a topic, as JSON. Replaces the one before. It gets the last report of a
+   * worker that has died, if this one takes its place.
+   */
+  report(topic: string, make: (before: unknown) => unknown): void;
+  /**
+   * Asks all workers. Takes a second if one is stuck. Resolves with undefined if there are no workers; rejects if the supervisor is
+   * stuck.
+   */
   ask(topic: string): Promise<WorkerReports | undefined>;
 }
 
@@ -45,13 +57,14 @@ export const noWorkers: Workers = {
 };
 
 interface Asked {
-  readonly reports: Promise<WorkerReports | undefined>;
+  readonly reports: Promise<WorkerReports>;
   heard(reports: WorkerReports): void;
 }
 
 /** The other workers, by way of the supervisor, which also asks whether this one is alive. */
 export class SupervisedWorkers implements Workers {
-  private readonly makers = new Map<string, () => unknown>();
+  private readonly makers = new Map<string, (before: unknown) => unknown>();
+  private before: Readonly<Record<string, unknown>> = {};
   private readonly asked = new Map<string, Asked>();
 
   constructor() {
@@ -59,17 +72,18 @@ export class SupervisedWorkers implements Workers {
       if (!isObject(given)) return;
       const message = given as ToWorker;
       if (message.kind === "alive?") send({ kind: "alive" });
+      else if (message.kind === "before") this.before = message.reports;
       else if (message.kind === "ask") void this.make(message.topic);
       else this.asked.get(message.topic)?.heard(message.reports);
     });
   }
 
-  report(topic: string, make: () => unknown): void {
+  report(topic: string, make: (before: unknown) => unknown): void {
     this.makers.set(topic, make);
   }
 
   /** Callers that ask at the same time share a reply, so that a flood of requests makes no flood of messages. */
-  ask(topic: string): Promise<WorkerReports | undefined> {
+  ask(topic: string): Promise<WorkerReports> {
     const asked = this.asked.get(topic) ?? this.askNow(topic);
     this.asked.set(topic, asked);
     return asked.reports;
@@ -84,14 +98,15 @@ export class SupervisedWorkers implements Workers {
     // The supervisor waits for the others that long. A late reply means that it is stuck itself.
     const reports = withTimeout(reply, 2 * REPORT_MS).then((found) => {
       this.asked.delete(topic);
-      return found === TIMED_OUT ? undefined : found;
+      if (found === TIMED_OUT) throw new Error("the supervisor of the workers does not reply");
+      return found;
     });
     return { reports, heard };
   }
 
   private async make(topic: string): Promise<void> {
     try {
-      send({ kind: "report", topic, report: await this.makers.get(topic)?.() });
+      send({ kind: "report", topic, report: await this.makers.get(topic)?.(this.before[topic]) });
     } catch {
       // This worker counts as stuck: the others take its last report.
     }

@@ -19,6 +19,8 @@ const RESTS: Readonly<Partial<Record<Fault, readonly [firstMs: number, mostMs: n
 };
 /** A provider's own `retry-after` may be longer. It is asked again after this. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
+/** A refusal tells operators nothing any more if no call has tried the key again for so long after its rest. */
+const TOLD_MS = 3_600_000;
 /** A call that tries a key after its rest is its probe. Others leave the key alone until it has a result, or for this. */
 const PROBE_MS = 30_000;
 
@@ -114,9 +116,10 @@ export class PooledKey implements KeyState {
     return inRow === 1;
   }
 
-  /** Its rests, for operators. An empty `model` stands for all. */
+  /** Its rests, for operators; those that are over too, until the key serves a call. An empty `model` stands for all. */
   restsAt(nowMs: number): { model: string; fault: string; inMs: number }[] {
-    return [...this.rests].map(([model, { fault, untilMs }]) => {
+    const told = [...this.rests].filter(([, { untilMs }]) => untilMs > nowMs - TOLD_MS);
+    return told.map(([model, { fault, untilMs }]) => {
       return { model, fault, inMs: Math.max(0, untilMs - nowMs) };
     });
   }

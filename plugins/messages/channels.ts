@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { isObject, objectOf, parseJson } from "../../core/plugin/index.ts";
+import { objectOf, parseJson } from "../../core/plugin/index.ts";
 import { reasonOf, refusesRecipient } from "./mail-failure.ts";
 import { mailText, type Texts } from "./mail-text.ts";
 import type { OperatorOptions } from "./options.ts";
@@ -70,6 +70,11 @@ export class Channels {
     this.names = [...mail, ...(webhook ? ["webhook"] : []), ...(telegram ? ["telegram"] : [])];
   }
 
+  /** False once the config names a channel no longer. */
+  has(name: string): boolean {
+    return this.names.includes(name);
+  }
+
   /** Sends a trial to each channel now. Returns how it went. */
   async test(): Promise<{ channel: string; sent: boolean; failure: string | null }[]> {
     const notice = { id: `test-${randomUUID()}`, kind: "test", about: "test", texts: TEST };
@@ -89,7 +94,7 @@ export class Channels {
   async send(name: string, notice: Notice): Promise<void> {
     const { id, texts } = notice;
     // The config has changed since the message was written.
-    if (!this.names.includes(name)) throw new NotDelivered("no such channel any more", true);
+    if (!this.has(name)) throw new NotDelivered("no such channel any more", true);
     if (name === "webhook") return this.sendWebhook(notice);
     if (name === "telegram") return this.sendTelegram(notice);
     await this.transport.send(name, mailText(texts, this.options.language), { id });
@@ -118,8 +123,9 @@ export class Channels {
     const reply = await sendJson(address, JSON.stringify(body), {}, true);
     if (reply.status === 200) return;
     const { description, parameters } = objectOf(parseJson(reply.text)) ?? {};
-    const wait = isObject(parameters) ? Number(parameters["retry_after"]) : Number.NaN;
-    throw refused(reply.status, String(description ?? ""), wait * 1000);
+    const { retry_after: wait, migrate_to_chat_id: chat } = objectOf(parameters) ?? {};
+    const newChat = chat === undefined ? "" : `; migrate_to_chat_id: ${chat}`;
+    throw refused(reply.status, `${description ?? ""}${newChat}`, Number(wait) * 1000);
   }
 }
 

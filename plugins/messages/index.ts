@@ -37,7 +37,7 @@ export default function messages(services: Services, settings: Options): Plugin 
   const outbox = new Outbox({ services, transport, channels, counts: secretMails.counts });
   const money = new MoneyMessages(services, outbox, settings.low_balance_vnd);
   const watch = new Watch({
-    ...{ services, outbox, to: channels.names },
+    ...{ services, outbox, channels },
     consoleUrl: settings.operators?.console_url?.replace(/\/+$/, "") ?? consoleUrl(services),
     remindHours: settings.operators?.remind_hours ?? 24,
   });
@@ -71,13 +71,13 @@ export default function messages(services: Services, settings: Options): Plugin 
       });
       services.counters.provide({
         name: "tollgate_mails_total",
-        help: "Mails and messages to operators that were taken, and those that were given up.",
+        help: "Messages that were sent; and those that were given up: mails whose recipient is refused, messages to a channel of operators, and mails that failed.",
         label: "result",
         counts: () => secretMails.counts,
       });
       services.gauges.provide({
         name: "tollgate_messages_given_up",
-        help: "Messages that were given up: see `message list --state failed`.",
+        help: "Mails to customers that were given up: see `message list --state failed`.",
         value: () => state?.givenUp,
         newest: () => state?.newestGivenUp ?? undefined,
       });
@@ -101,10 +101,7 @@ export default function messages(services: Services, settings: Options): Plugin 
 
     async stop() {
       clearInterval(sweeping);
-      await watch.stop();
-      await money.stop();
-      await outbox.stop();
-      await secretMails.stop();
+      await Promise.all([watch.stop(), money.stop(), outbox.stop(), secretMails.stop()]);
       transport.close();
     },
   };

@@ -1,7 +1,14 @@
-import { failpoint, PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
+import {
+  failpoint,
+  PeriodicTask,
+  type Services,
+  ThrottledLog,
+  withTimeout,
+} from "../../core/plugin/index.ts";
 import { type Channels, notDelivered } from "./channels.ts";
 import { isSwitchable } from "./kinds.ts";
 import { announcementText, mailText, type Texts } from "./mail-text.ts";
+import type { SecretMails } from "./secret-mails.ts";
 import type { Transport } from "./transport.ts";
 
 const POLL_MS = 2_000;
@@ -13,6 +20,8 @@ const RETRY_MS_MAX = 3_600_000;
 /** With the delays between them, about two days. */
 const ATTEMPTS_MAX = 50;
 const KEPT_MS = 90 * 86_400_000;
+/** A mail server that takes nothing holds up no stop or reload: another gateway sends what is left after the lease. */
+const STOP_MS = 5_000;
 
 type Messages = Services["messages"]["current"];
 
@@ -72,7 +81,7 @@ interface Parts {
   readonly services: Services;
   readonly transport: Transport;
   readonly channels: Channels;
-  readonly counts: { sent: number; failed: number };
+  readonly counts: SecretMails["counts"];
 }
 
 const ROW = `id, account_id as "accountId", email, channel, kind, about, texts, announcement, created_at as "createdAt", due_at as "dueAt", attempts,
@@ -87,6 +96,7 @@ const IS_IN: Readonly<Record<MessageState, string>> = {
 const IS_CHOSEN =
   "sent_at is null and (id = $1::bigint or ($1::bigint is null and failed_at is not null))";
 
+/** Of mails to customers. */
 interface OutboxState {
   readonly givenUp: number;
   readonly newestGivenUp: Date | null;
@@ -101,7 +111,9 @@ interface OutboxState {
  */
 export class Outbox {
   private readonly throttledLog: ThrottledLog;
-  private readonly task = new PeriodicTask(() => this.round());
+  private readonly mails = new PeriodicTask(() => this.round("channel is null"));
+  /** Apart from mails: no alarm waits behind an announcement, or for a mail server that takes nothing. */
+  private readonly notices = new PeriodicTask(() => this.round("channel is not null"));
 
   constructor(private readonly parts: Parts) {
     this.throttledLog = new ThrottledLog(parts.services.log);
@@ -124,7 +136,7 @@ export class Outbox {
       on conflict (cause) do nothing`,
       [cause, accountId, kind, JSON.stringify(texts), this.at(0), email ?? null],
     );
-    this.task.hurry();
+    this.mails.hurry();
   }
 
   /** Writes a message to a channel of operators. A second one of its cause is ignored. */
@@ -134,7 +146,7 @@ export class Outbox {
       values ($1, $2, $3, $4, $5::text::json, $6, $6) on conflict (cause) do nothing`,
       [cause, channel, kind, about, JSON.stringify(texts), this.at(0)],
     );
-    this.task.hurry();
+    this.notices.hurry();
   }
 
   /** See `Messages.announce`. */
@@ -157,7 +169,7 @@ export class Outbox {
       select exists (select from made) as made, (select count(*)::integer from written) as count`,
       [name, vi, en, this.at(0), kind],
     );
-    this.task.hurry();
+    this.mails.hurry();
     return row?.made ? row.count : undefined;
   }
 
@@ -188,7 +200,8 @@ export class Outbox {
       `update messages set due_at = $2, attempts = 0, failed_at = null where ${IS_CHOSEN} returning id`,
       [id ?? null, this.at(0)],
     );
-    this.task.hurry();
+    this.mails.hurry();
+    this.notices.hurry();
     return found.length;
   }
 
@@ -209,10 +222,21 @@ export class Outbox {
         where sent_at is null and failed_at is null and attempts > 0 and channel is null and created_at >
           coalesce((select max(sent_at) from messages where channel is null), '-infinity')
       ) as "lateSeconds"
-      from messages where failed_at is not null`,
+      from messages where failed_at is not null and channel is null`,
       [this.at(0)],
     );
     return row ?? { givenUp: 0, newestGivenUp: null, lateSeconds: 0 };
+  }
+
+  /** Returns the channels that have refused a message for good and taken none since, and why. */
+  deadChannels(): Promise<{ channel: string; failure: string }[]> {
+    return this.parts.services.database.query<{ channel: string; failure: string }>(
+      `select distinct on (channel) channel, failure from messages refused
+      where channel is not null and failed_at is not null and not exists (
+        select from messages taken where taken.channel = refused.channel and taken.sent_at > refused.failed_at
+      )
+      order by channel, id desc`,
+    );
   }
 
   /** Deletes messages that were sent, or given up, long ago. */
@@ -224,16 +248,17 @@ export class Outbox {
   }
 
   start(): void {
-    this.task.start();
+    this.mails.start();
+    this.notices.start();
   }
 
-  stop(): Promise<void> {
-    return this.task.stop();
+  async stop(): Promise<void> {
+    await withTimeout(Promise.all([this.mails.stop(), this.notices.stop()]), STOP_MS);
   }
 
-  private async round(): Promise<number> {
+  private async round(which: string): Promise<number> {
     try {
-      const claimed = await this.claim();
+      const claimed = await this.claim(which);
       const results = await Promise.all(claimed.map((one) => this.send(one)));
       // An unreachable mail server is not asked for each of ten thousand mails at once.
       return claimed.length === AT_ONCE && results.every(Boolean) ? 0 : POLL_MS;
@@ -243,14 +268,14 @@ export class Outbox {
     }
   }
 
-  /** Takes messages that are due, so that no other gateway sends them. */
-  private claim(): Promise<Claimed[]> {
+  /** Takes messages that are due, so that no other gateway sends them. Those that go to all customers come last. */
+  private claim(which: string): Promise<Claimed[]> {
     return this.parts.services.database.query<Claimed>(
       `update messages message set attempts = attempts + 1, failure = null, due_at = $2
       where id in (
         select id from messages
-        where sent_at is null and failed_at is null and due_at <= $1
-        order by due_at, id limit ${AT_ONCE} for update skip locked
+        where sent_at is null and failed_at is null and due_at <= $1 and ${which}
+        order by (announcement is not null or kind = 'statement'), due_at, id limit ${AT_ONCE} for update skip locked
       )
       returning id, account_id as "accountId", email, channel, kind, about, texts, token::text as token, attempts,
         (select vi from message_announcements where name = announcement) as vi,
@@ -262,7 +287,7 @@ export class Outbox {
   /** Sends one message. Returns false if it was not sent. */
   private async send(message: Claimed): Promise<boolean> {
     const { counts, services } = this.parts;
-    const { id, kind, attempts } = message;
+    const { id, kind, attempts, channel } = message;
     const { database, log } = services;
     try {
       await this.deliver(message);
@@ -280,7 +305,9 @@ export class Outbox {
       const retryMs = Math.min(found.retryMs ?? backoffMs, RETRY_MS_MAX);
       const fields = { kind, attempt: attempts, failure };
       if (isFinal) {
-        counts.failed++;
+        if (channel !== null) counts.channel++;
+        else if (found.isFinal) counts.refused++;
+        else counts.failed++;
         log.error(fields, "cannot send a message; giving up");
       } else log.warn(fields, "cannot send a message; retrying");
       await database

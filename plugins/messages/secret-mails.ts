@@ -27,8 +27,8 @@ const STOP_MS = 5_000;
 export class SecretMails {
   private readonly waiting: (MailJob | Attempt)[] = [];
   private readonly running = new Set<Promise<void>>();
-  /** Since the start. `failed`: given up. */
-  readonly counts = { sent: 0, failed: 0 };
+  /** Since the start. Of those that were given up: `refused` by their recipients, to a `channel`, or `failed`. */
+  readonly counts = { sent: 0, refused: 0, channel: 0, failed: 0 };
   /** One for each mail that waits for a retry. */
   private readonly timers = new Set<NodeJS.Timeout>();
 
@@ -98,8 +98,9 @@ export class SecretMails {
       const retryMs = RETRIES_MS[number - 1];
       const { code, response_code } = reasonOf(error);
       const failure = { kind: mail.kind, attempt: number, code, response_code };
-      if (retryMs === undefined || refusesRecipient(error)) {
-        this.counts.failed++;
+      const isRefused = refusesRecipient(error);
+      if (retryMs === undefined || isRefused) {
+        this.counts[isRefused ? "refused" : "failed"]++;
         this.log.error(failure, "cannot send a mail; giving up");
         return;
       }

@@ -42,6 +42,12 @@ export function sendJson(
     ...(!allowPrivate && { lookup: publicOnly }),
   };
   return new Promise((resolve, reject) => {
+    const fail = (error: Error) =>
+      reject(
+        options.signal.aborted
+          ? Object.assign(new Error("too slow"), { code: "ETIMEDOUT" })
+          : error,
+      );
     const request = url.protocol === "https:" ? requestHttps : requestHttp;
     const sent = request(url, options, (response) => {
       const chunks: Buffer[] = [];
@@ -58,9 +64,9 @@ export function sendJson(
         sent.destroy();
       });
       response.on("end", done);
-      response.on("error", reject);
+      response.on("error", fail);
     });
-    sent.on("error", reject);
+    sent.on("error", fail);
     sent.end(body);
   });
 }

@@ -15,19 +15,20 @@ export interface Trouble {
 /** A gauge above a bound is a trouble; `n` is its value. */
 interface GaugeRule extends Omit<Trouble, "cause" | "vi" | "en"> {
   readonly gauge: string;
-  readonly above: number;
+  readonly above: number | ((config: Services["config"]) => number);
   vi(n: number): string;
   en(n: number): string;
 }
 
-const CALL_SECONDS_MAX = 1_800;
+/** A hold outlives the longest call by less than this: by the lease of a dead gateway. */
+const HOLD_SECONDS_MAX = 300;
 const COMMIT_SECONDS_MAX = 60;
 /** One is made each hour. */
 const BACKUP_SECONDS_MAX = 3 * 3_600;
 /** It is tried five times by then. */
 const MAIL_SECONDS_MAX = 15 * 60;
 /** Causes of a rest that only its owner can end: he pays, or replaces the key. */
-const KEY_FAULTS = new Set(["account", "key", "access", "credentials"]);
+const KEY_FAULTS = new Set(["account", "key", "access"]);
 
 const RULES: readonly GaugeRule[] = [
   {
@@ -60,7 +61,7 @@ const RULES: readonly GaugeRule[] = [
   },
   {
     gauge: "tollgate_oldest_hold_seconds",
-    above: CALL_SECONDS_MAX,
+    above: ({ limits }) => limits.callMs / 1_000 + HOLD_SECONDS_MAX,
     vi: (n) => `Một khoản giữ chỗ đã ${minutes(n)} phút chưa kết thúc`,
     en: (n) => `A hold has not ended for ${minutes(n)} minutes`,
     path: "/books",
@@ -103,8 +104,8 @@ const RULES: readonly GaugeRule[] = [
   {
     gauge: "tollgate_messages_given_up",
     above: 0,
-    vi: (n) => `Không gửi được ${n} tin nhắn: message list --state failed`,
-    en: (n) => `${n} messages were given up: message list --state failed`,
+    vi: (n) => `Không gửi được ${n} thư cho khách: message list --state failed`,
+    en: (n) => `${n} mails to customers were given up: message list --state failed`,
     path: "/messages?state=failed",
   },
 ];
@@ -118,12 +119,22 @@ export function findTroubles(services: Services): Trouble[] {
   return [...ofGauges(services), ...ofStores(services), ...ofUpstreams(services)];
 }
 
-function ofGauges({ gauges }: Services): Trouble[] {
+/** Returns the trouble of a channel to operators that takes no messages. It has no parts: one more message that it refuses is no news. */
+export function ofChannel({ channel, failure }: { channel: string; failure: string }): Trouble {
+  return {
+    cause: `channel ${channel}`,
+    vi: `Kênh ${channel} không nhận tin (${failure}): sửa xong thì message retry-all`,
+    en: `The channel ${channel} takes no message (${failure}): message retry-all once it is mended`,
+    path: "/messages?state=failed",
+  };
+}
+
+function ofGauges({ gauges, config }: Services): Trouble[] {
   const known = new Map(gauges.all.map((gauge) => [gauge.name, gauge]));
   return RULES.flatMap(({ gauge: cause, above, vi, en, path }) => {
     const gauge = known.get(cause);
     const value = gauge?.value() ?? 0;
-    if (value <= above) return [];
+    if (value <= (typeof above === "number" ? above : above(config))) return [];
     return [{ cause, vi: vi(value), en: en(value), path, newest: gauge?.newest?.() }];
   });
 }
@@ -165,8 +176,7 @@ function ofUpstreams({ upstreams, clock }: Services): Trouble[] {
       path,
     };
     const refused = keys.flatMap((key): Trouble[] => {
-      const rests = key.restsAt(clock.monotonic()).filter(({ inMs }) => inMs > 0);
-      const rest = rests.find(({ fault }) => KEY_FAULTS.has(fault));
+      const rest = key.restsAt(clock.monotonic()).find(({ fault }) => KEY_FAULTS.has(fault));
       if (!rest || key.isOff) return [];
       const isAccount = rest.fault === "account";
       const vi = isAccount

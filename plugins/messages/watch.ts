@@ -1,8 +1,9 @@
 import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
-import { vietnamTime } from "../page-parts/vietnam-time.ts";
-import type { Texts } from "./mail-text.ts";
+import type { Channels } from "./channels.ts";
+import { LedgerOutage } from "./ledger-outage.ts";
 import type { Outbox } from "./outbox.ts";
-import { findTroubles, type Trouble } from "./troubles.ts";
+import { troubleTexts } from "./trouble-texts.ts";
+import { findTroubles, ofChannel, type Trouble } from "./troubles.ts";
 
 const LOOK_MS = 5_000;
 /** A trouble that is over sooner needs no person. */
@@ -27,8 +28,7 @@ interface Row {
 interface Watched {
   readonly services: Services;
   readonly outbox: Outbox;
-  /** The names of the channels. */
-  readonly to: readonly string[];
+  readonly channels: Channels;
   readonly consoleUrl: string;
   readonly remindHours: number;
 }
@@ -40,14 +40,20 @@ interface Watched {
 export class Watch {
   private readonly log: ThrottledLog;
   private readonly task = new PeriodicTask(async () => {
-    await this.look().catch((error: unknown) => {
+    try {
+      await this.look();
+      await this.outage.works();
+    } catch (error) {
       this.log.warn({ err: error }, "cannot record what needs a person; trying again in 5 s");
-    });
+      await this.outage.fails();
+    }
     return LOOK_MS;
   });
+  private readonly outage: LedgerOutage;
 
   constructor(private readonly watched: Watched) {
     this.log = new ThrottledLog(watched.services.log);
+    this.outage = new LedgerOutage(watched);
   }
 
   start(): void {
@@ -59,9 +65,11 @@ export class Watch {
   }
 
   private async look(): Promise<void> {
-    const { services } = this.watched;
+    const { services, outbox, channels } = this.watched;
     const { database } = services;
-    const troubles = findTroubles(services).map(({ newest, ...trouble }) => ({
+    const dead = (await outbox.deadChannels()).filter(({ channel }) => channels.has(channel));
+    const found = [...findTroubles(services), ...dead.map(ofChannel)];
+    const troubles = found.map(({ newest, ...trouble }) => ({
       ...{ cause: trouble.cause, trouble, newest },
     }));
     await database.query(
@@ -105,9 +113,9 @@ export class Watch {
   }
 
   private async post(kind: string, trouble: Trouble, began: Date, when: string): Promise<void> {
-    const { outbox, to, consoleUrl } = this.watched;
-    const texts = textsOf(kind, trouble, began, `${consoleUrl}/console${trouble.path}`);
-    for (const address of to) {
+    const { outbox, channels, consoleUrl } = this.watched;
+    const texts = troubleTexts(kind, trouble, began, consoleUrl);
+    for (const address of channels.names) {
       const cause = `${trouble.cause} ${when} ${address}`;
       await outbox.postTo(address, { cause, kind, about: trouble.cause, texts });
     }
@@ -116,25 +124,4 @@ export class Watch {
   private at(inMs: number): Date {
     return new Date(this.watched.services.clock.now() + inMs);
   }
-}
-
-const HEADS = {
-  trouble: { vi: "Cần xử lý", en: "To do" },
-  "trouble-again": { vi: "Vẫn cần xử lý", en: "Still to do" },
-  "trouble-over": { vi: "Đã ổn", en: "Over" },
-};
-
-function textsOf(kind: string, trouble: Trouble, began: Date, link: string): Texts {
-  const head = HEADS[kind as keyof typeof HEADS];
-  const since = vietnamTime(began).slice(0, 16);
-  return {
-    vi: {
-      subject: `${head.vi}: ${trouble.vi}`,
-      paragraphs: [`${trouble.vi}. Bắt đầu lúc ${since} (giờ Việt Nam).`, link],
-    },
-    en: {
-      subject: `${head.en}: ${trouble.en}`,
-      paragraphs: [`${trouble.en}. It began at ${since} (Vietnam time).`, link],
-    },
-  };
 }

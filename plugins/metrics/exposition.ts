@@ -6,11 +6,7 @@ import { calls, type Series, type Tally } from "./tally.ts";
 const BY_MODEL = ["endpoint", "model"] as const;
 
 /** Creates the registry of this process's metrics. Each scrape fills it from the tally. */
-export function createRegistry(
-  tally: Tally,
-  services: Services,
-  silentWorkers: () => number,
-): Registry {
+export function createRegistry(tally: Tally, services: Services): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // Gauges of prom-client that are named like counters.
@@ -23,15 +19,6 @@ export function createRegistry(
   tally.attempts.addTo(registry);
   addSums(registry, tally);
   addGauges(registry, services);
-  new Gauge({
-    name: "tollgate_silent_workers",
-    help: "Workers that have not reported in time; these numbers have their last report, if any.",
-    registers: [registry],
-    aggregator: "first",
-    collect() {
-      this.set(silentWorkers());
-    },
-  });
   return registry;
 }
 

@@ -2,6 +2,11 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { Services } from "../../core/plugin/index.ts";
 
 const STATES = ["closed", "open", "probing"] as const;
+/** The label of what concerns all models. */
+const ALL = "all";
+
+type Upstream = ReturnType<Services["upstreams"]["all"]> extends Iterable<infer One> ? One : never;
+type Key = Upstream["keys"][number];
 
 /** Adds gauges and counters of the state of this process, read at each scrape. */
 export function addGauges(registry: Registry, services: Services): void {
@@ -159,7 +164,7 @@ export function addGauges(registry: Registry, services: Services): void {
   });
   new Gauge({
     name: "tollgate_upstream_keys",
-    help: "Keys of an upstream that work for all models, rest for some or all, or are switched off; each worker has its own view.",
+    help: "Keys of an upstream that work for all models (`awake`) or not for each (`partly`), rest, or are switched off; each worker has its own view.",
     labelNames: ["upstream", "state"],
     registers: [registry],
     aggregator: "max",
@@ -167,13 +172,30 @@ export function addGauges(registry: Registry, services: Services): void {
       this.reset();
       const nowMs = services.clock.monotonic();
       for (const { name, keys } of services.upstreams.all()) {
-        const counts = { awake: 0, resting: 0, off: 0 };
-        for (const key of keys) {
-          const rests = key.restsAt(nowMs).some(({ inMs }) => inMs > 0);
-          counts[key.isOff ? "off" : rests ? "resting" : "awake"] += 1;
-        }
+        const counts = { awake: 0, partly: 0, resting: 0, off: 0 };
+        for (const key of keys) counts[stateOf(key, nowMs)] += 1;
         for (const [state, count] of Object.entries(counts))
           this.set({ upstream: name, state }, count);
+      }
+    },
+  });
+  new Gauge({
+    name: "tollgate_upstream_key_refused",
+    help: "1 from the upstream's refusal of a key (the cause: key, account, access or model) until the key serves a call again; the model `all` stands for each. The key is its last characters.",
+    labelNames: ["upstream", "key", "model", "cause"],
+    registers: [registry],
+    aggregator: "max",
+    collect() {
+      this.reset();
+      const nowMs = services.clock.monotonic();
+      for (const { name, keys } of services.upstreams.all()) {
+        for (const key of keys.filter(({ isOff }) => !isOff)) {
+          for (const { model, fault } of key.restsAt(nowMs)) {
+            if (fault === "limit") continue;
+            const labels = { upstream: name, key: key.last4, model: model || ALL, cause: fault };
+            this.set(labels, 1);
+          }
+        }
       }
     },
   });
@@ -188,11 +210,19 @@ export function addGauges(registry: Registry, services: Services): void {
       for (const { name, breakers } of services.upstreams.all()) {
         for (const { model, breaker } of breakers) {
           for (const state of STATES) {
-            const labels = { upstream: name, model: model === "" ? "all" : model, state };
+            const labels = { upstream: name, model: model || ALL, state };
             this.set(labels, breaker.state === state ? 1 : 0);
           }
         }
       }
     },
   });
+}
+
+/** A key that rests for one model serves the others. */
+function stateOf(key: Key, nowMs: number): "awake" | "partly" | "resting" | "off" {
+  if (key.isOff) return "off";
+  const rests = key.restsAt(nowMs).filter(({ inMs }) => inMs > 0);
+  if (rests.some(({ model }) => model === "")) return "resting";
+  return rests.length > 0 ? "partly" : "awake";
 }

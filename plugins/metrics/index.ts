@@ -51,8 +51,14 @@ export default function metrics(
 
   const page = new SharedReading(async () => {
     const known = await scrapes();
-    const body = await known.text(await services.workers.ask(TOPIC));
-    return { status: 200, headers: ["content-type", known.contentType], body };
+    try {
+      const body = await known.text(await services.workers.ask(TOPIC));
+      return { status: 200, headers: ["content-type", known.contentType], body };
+    } catch (error) {
+      services.log.warn({ err: error }, "cannot add up the metrics of the workers");
+      // The counts of one worker alone would look as if the others had begun again.
+      return { status: 503, headers: ["content-type", "text/plain"], body: "" };
+    }
   }, SCRAPE_PAUSE_MS);
 
   return {
@@ -62,13 +68,13 @@ export default function metrics(
     commands: [trafficCommand],
 
     async start() {
-      provideReconciliation(services, reconciliation);
+      provideReconciliation(services, reconciliation, everySeconds);
       provideAges(services, ages);
       if (everySeconds > 0) reconciliation.start();
       ages.start();
       traffic.start();
-      // The scrape may reach another worker, so this one reports its metrics.
-      services.workers.report(TOPIC, async () => (await scrapes()).json());
+      // A scrape reaches any worker, which adds up the reports of all.
+      services.workers.report(TOPIC, async (before) => (await scrapes()).json(before));
     },
 
     ended(call) {

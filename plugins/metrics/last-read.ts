@@ -21,9 +21,11 @@ function gaugesOf<Result>({ gauges }: Services, run: ClaimedRun<Result>) {
   };
 }
 
+/** `everySeconds`: its period; 0 = never, so none is late. */
 export function provideReconciliation(
   services: Services,
   reconciliation: ClaimedRun<Reconciled>,
+  everySeconds: number,
 ): void {
   const gauge = gaugesOf(services, reconciliation);
   gauge(
@@ -41,6 +43,16 @@ export function provideReconciliation(
     "Unix time at which the last reconciliation ended.",
     (_, atMs) => atMs / 1000,
   );
+  if (everySeconds === 0) return;
+  const startMs = services.clock.now();
+  services.gauges.provide({
+    name: "tollgate_reconciliation_late_seconds",
+    help: "How much longer than reconcile_seconds ago the last reconciliation ended, or this process started.",
+    value() {
+      const sinceMs = services.clock.now() - (reconciliation.last?.atMs ?? startMs);
+      return Math.max(0, sinceMs / 1_000 - everySeconds);
+    },
+  });
 }
 
 export function provideAges(services: Services, ages: ClaimedRun<Standing>): void {

@@ -21,21 +21,37 @@ interface Sample {
 /** Metrics of the process itself are not summed: a sum or mean would hide a process in trouble. */
 const OF_PROCESS = /^(?:process|nodejs)_/;
 
+type Reports = NonNullable<Awaited<ReturnType<Services["workers"]["ask"]>>>;
+
 /** Returns the text of a scrape: the counts of all workers, added up. */
-export function sumText(
-  own: readonly Metric[],
-  { worker, others }: NonNullable<Awaited<ReturnType<Services["workers"]["ask"]>>>,
-): Promise<string> {
-  const all = [labelled(own, worker)];
-  for (const { worker, report } of others) if (isReport(report)) all.push(labelled(report, worker));
-  return AggregatorRegistry.aggregate(all).metrics();
+export function sumText({ all }: Reports): Promise<string> {
+  const reports = all.flatMap(({ worker, report }) =>
+    isReport(report) ? [labelled(report, worker)] : [],
+  );
+  return AggregatorRegistry.aggregate(reports).metrics();
 }
 
 /** Returns how many workers have not reported in time. */
-export function silentOf(
-  reports: NonNullable<Awaited<ReturnType<Services["workers"]["ask"]>>> | undefined,
-): number {
-  return reports?.others.filter(({ isOld }) => isOld).length ?? 0;
+export function silentOf(reports: Reports | undefined): number {
+  return reports?.all.filter(({ isOld }) => isOld).length ?? 0;
+}
+
+/**
+ * Adds what the worker had counted whose place this one takes, which has died. Prometheus would take counts that fall for ones that
+ * began again, and so count those of all other workers twice.
+ */
+export async function withCountsOf(
+  before: unknown,
+  own: readonly Metric[],
+): Promise<readonly Metric[]> {
+  if (!isReport(before)) return own;
+  const counts = before.filter(({ name, type }) => type !== "gauge" && !OF_PROCESS.test(name));
+  const names = new Set(counts.map(({ name }) => name));
+  const [same, others] = [true, false].map((isSame) =>
+    own.filter(({ name }) => names.has(name) === isSame),
+  );
+  const sums = await AggregatorRegistry.aggregate([same ?? [], counts]).getMetricsAsJSON();
+  return [...(others ?? []), ...(sums as unknown as Metric[])];
 }
 
 function labelled(metrics: readonly Metric[], worker: number): Metric[] {

@@ -64,6 +64,9 @@ t.test("the monitoring of the deployment", async (t) => {
     );
     const expressions = [...targets, ...rules.filter(isObject)].map(({ expr }) => String(expr));
     t.ok(expressions.length > 20);
+    for (const { alert, annotations } of rules.filter(isObject)) {
+      t.match(annotations, { summary: /\S/, action: /\S/ }, String(alert));
+    }
     // A gauge without a value, such as that of a refusing store, is only declared.
     const missing = expressions
       .flatMap(metricsIn)

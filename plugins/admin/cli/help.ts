@@ -2,6 +2,11 @@ import { program } from "../../../core/plugin/index.ts";
 import type { Command } from "./command.ts";
 import { optionText } from "./options.ts";
 
+/** npm prints lines of its own, which are no JSON and no CSV. */
+const NPM_NOTE = program.admin.startsWith("npm run ")
+  ? `\n           into a pipe or a file with ${program.admin.replace("run", "run --silent")}`
+  : "";
+
 /** The groups of `help`, each with its title and the first words of its commands. */
 const GROUPS: Readonly<Record<string, readonly [title: string, ...words: string[]]>> = {
   accounts: [
@@ -112,7 +117,7 @@ help GROUP, such as help money, shows the options; COMMAND --help explains them
 
   --wide   print tables whole: every column, ids, texts; into a pipe too, as for less -S
   --json   print JSON on one line, times in UTC. Without it, a terminal gets tables, and a pipe indented JSON
-  --csv    print a list for spreadsheets, with a line of names; of an object its last list
+  --csv    print a list for spreadsheets, with a line of names; of an object its last list${NPM_NOTE}
   --url    gateway address; default GATEWAY_URL, else http://127.0.0.1:8080
   --token  admin token; default GATEWAY_ADMIN_TOKEN, else the file ./data/admin-token
 

@@ -106,7 +106,8 @@ export function openChange(change: Change): void {
   }
 
   async function ask(text: string): Promise<void> {
-    const effect = await change.effect?.();
+    // The question is what counts: without a network or a store the rest is left out.
+    const effect = await change.effect?.().catch(() => undefined);
     fill(question, notice("info", el("p", {}, text), effect));
     fill(send, t("change.confirm"));
     isConfirmed = true;
@@ -131,7 +132,7 @@ export function openChange(change: Change): void {
     } catch (error) {
       const code = error instanceof ApiError ? error.code : null;
       if (code === "confirmation_needed" && error instanceof ApiError) {
-        await ask(questionOf(error.message)).catch(() => {});
+        await ask(questionOf(error.message));
       } else if (code === "proof_required") askForProof(true);
       else if (code === "approval_needed") showWaiting();
       else fill(problem, notice("bad", failureText(error)));

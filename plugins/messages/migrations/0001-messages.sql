@@ -79,7 +79,10 @@ create table message_troubles (
   told_newest_at timestamptz
 );
 
-create index messages_due on messages (due_at, id) where sent_at is null and failed_at is null;
+-- Those that go to all customers come last.
+create index messages_due on messages ((announcement is not null or kind = 'statement'), due_at, id)
+  where sent_at is null and failed_at is null;
+create index messages_channel on messages (channel, sent_at) where channel is not null;
 create index messages_sent on messages (sent_at) where sent_at is not null;
 create index messages_failed on messages (id) where failed_at is not null;
 create index messages_account on messages (account_id, id) where account_id is not null;

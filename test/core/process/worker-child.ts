@@ -23,8 +23,9 @@ whenOrphaned(() => {
 });
 setInterval(() => {}, 60_000);
 process.on("SIGUSR2", async () => {
-  for (const { report } of (await workers.ask("pids"))?.others ?? []) {
-    process.stdout.write(`heard ${report}\n`);
+  const { worker: own, all } = await workers.ask("pids");
+  for (const { worker, report } of all) {
+    if (worker !== own) process.stdout.write(`heard ${report}\n`);
   }
 });
 process.stdout.write(`start ${process.pid}\n`);

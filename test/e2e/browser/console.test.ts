@@ -305,6 +305,14 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
       await dialog.locator(".cli code").textContent(),
       /credit --account .* --reference console-/,
     );
+    // Without the balance, the question comes alone.
+    const ofWallet = `**/accounts/${accountId}/wallet`;
+    await page.route(ofWallet, (route) => route.abort());
+    await dialog.getByRole("button", { name: "Credit" }).click();
+    await dialog.getByText("Credit 50,000 đ to").waitFor();
+    t.equal(await dialog.getByText("Balance:").count(), 0);
+    await page.unroute(ofWallet);
+    await dialog.getByLabel("Reason").fill("Quà tặng");
     await dialog.getByRole("button", { name: "Credit" }).click();
     await dialog.getByText("Credit 50,000 đ to").waitFor();
     await dialog.getByText("Balance:").waitFor();

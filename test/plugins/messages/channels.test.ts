@@ -129,6 +129,12 @@ t.test("channels to operators", async (t) => {
     t.match(await failureOf(channels, "telegram"), {
       ...{ failure: "400 Bad Request: chat not found", isFinal: true },
     });
+    const upgraded = "Bad Request: group chat was upgraded to a supergroup chat";
+    const moved = { description: upgraded, parameters: { migrate_to_chat_id: -1001234 } };
+    Object.assign(exchange, { status: 400, reply: moved });
+    t.match(await failureOf(channels, "telegram"), {
+      ...{ failure: `400 ${upgraded}; migrate_to_chat_id: -1001234`, isFinal: true },
+    });
     exchange.reply = "x".repeat(200_000);
     t.match(await failureOf(channels, "telegram"), { isFinal: true });
   });
@@ -137,6 +143,15 @@ t.test("channels to operators", async (t) => {
     const away = { ...telegram, api_url: "http://127.0.0.1:1" };
     t.match(await failureOf(channelsOf({ telegram: away }), "telegram"), {
       ...{ failure: "ECONNREFUSED", isFinal: false },
+    });
+  });
+
+  t.test("a channel that does not reply in time says so", async (t) => {
+    const silent = await startLocalServer(() => {});
+    t.teardown(() => silent.stop());
+    const slow = { ...webhook, url: silent.url };
+    t.match(await failureOf(channelsOf({ webhook: slow }), "webhook"), {
+      ...{ failure: "ETIMEDOUT", isFinal: false },
     });
   });
 

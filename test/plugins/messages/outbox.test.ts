@@ -3,9 +3,9 @@ import t from "tap";
 import { objectOf } from "../../../core/process/json.ts";
 import { Channels } from "../../../plugins/messages/channels.ts";
 import { Outbox } from "../../../plugins/messages/outbox.ts";
-import { printingTransport } from "../../../plugins/messages/transport.ts";
+import { printingTransport, type Transport } from "../../../plugins/messages/transport.ts";
 import { type AccountsGateway, MAIL_FROM, startAccountsGateway } from "../../support/accounts.ts";
-import { type AdminTarget, admin } from "../../support/admin.ts";
+import { type AdminTarget, admin, createCustomer } from "../../support/admin.ts";
 import { ArmedGateway } from "../../support/armed.ts";
 import { BrowserSession, ownAddress, PASSWORD, signedUp } from "../../support/browser-session.ts";
 import { startMailServer } from "../../support/mail-server.ts";
@@ -215,7 +215,8 @@ t.test("a mail server that refuses the gateway, or one customer", async (t) => {
   const transport = printingTransport();
   const channels = new Channels(undefined, transport);
   // It reads the same rows.
-  const outbox = new Outbox({ services, transport, channels, counts: { sent: 0, failed: 0 } });
+  const counts = { sent: 0, refused: 0, channel: 0, failed: 0 };
+  const outbox = new Outbox({ services, transport, channels, counts });
   const [{ id: accountId } = { id: "" }] = await services.database.query<{ id: string }>(
     "select id from accounts",
   );
@@ -272,4 +273,77 @@ t.test("a mail server that refuses the gateway, or one customer", async (t) => {
     await outbox.sweep();
     t.strictSame(await messages(booted, "failed"), []);
   });
+});
+
+t.test("messages of one outbox", async (t) => {
+  const booted = await bootInProcess(1, { smtp: undefined });
+  t.teardown(() => booted.close());
+  const { services } = booted.gateway;
+  const text = { subject: "News", paragraphs: ["Of the shop."] };
+  const texts = { vi: text, en: text };
+  const { accountId } = await createCustomer(booted);
+  const counts = { sent: 0, refused: 0, channel: 0, failed: 0 };
+  const outboxWith = (send: Transport["send"]) => {
+    const transport = { send, close() {} };
+    const options = { language: "en" as const, mail: ["ops@tollgate.test"], remind_hours: 24 };
+    const channels = new Channels(options, transport);
+    return new Outbox({ services, transport, channels, counts });
+  };
+  const write = async (cause: string, kind: string) => {
+    await outboxWith(async () => {}).post({ accountId, cause, kind, texts });
+  };
+  const notice = (cause: string) => ({ cause, kind: "trouble", about: "books", texts });
+
+  t.test("those for operators go first, then those of security", async (t) => {
+    const outbox = outboxWith(async () => {});
+    for (let at = 0; at < 25; at++) await write(`statement ${at}`, "statement");
+    await write("new-browser", "new-browser");
+    await outbox.postTo("ops@tollgate.test", notice("drift"));
+    outbox.start();
+    await outbox.stop();
+    const waiting = await services.database.query<{ kind: string }>(
+      "select kind from messages where sent_at is null",
+    );
+    t.strictSame(
+      waiting.map(({ kind }) => kind),
+      Array.from({ length: 6 }, () => "statement"),
+    );
+  });
+
+  t.test("a mail server that does not reply holds up no stop", async (t) => {
+    let isAsked = false;
+    const outbox = outboxWith(() => {
+      isAsked = true;
+      return new Promise(() => {});
+    });
+    await write("stuck", "new-browser");
+    outbox.start();
+    await until("a mail is sent", () => isAsked);
+    const beganMs = performance.now();
+    await outbox.stop();
+    t.ok(performance.now() - beganMs < 10_000);
+  });
+
+  t.test(
+    "those that an operator's server refuses are counted apart from customers' mails",
+    async (t) => {
+      const rejected = {
+        code: "EENVELOPE",
+        command: "RCPT TO",
+        responseCode: 550,
+        response: "550",
+      };
+      const outbox = outboxWith(() =>
+        Promise.reject(Object.assign(new Error("refused"), rejected)),
+      );
+      await write("refused", "new-browser");
+      await outbox.postTo("ops@tollgate.test", notice("quarantine"));
+      const before = { ...counts };
+      outbox.start();
+      await outbox.stop();
+      t.strictSame(counts, { ...before, refused: before.refused + 1, channel: before.channel + 1 });
+      t.match(await outbox.state(), { givenUp: 1 });
+      t.strictSame(await outbox.deadChannels(), [{ channel: "ops@tollgate.test", failure: "550" }]);
+    },
+  );
 });

@@ -1,5 +1,8 @@
 import t from "tap";
 import { objectOf } from "../../../core/process/json.ts";
+import { Channels } from "../../../plugins/messages/channels.ts";
+import { Outbox } from "../../../plugins/messages/outbox.ts";
+import { Watch } from "../../../plugins/messages/watch.ts";
 import { admin } from "../../support/admin.ts";
 import { startLocalServer } from "../../support/local-server.ts";
 import { until } from "../../support/until.ts";
@@ -101,4 +104,90 @@ t.test("what needs a person", async (t) => {
       { channel: "webhook", sent: true, failure: null },
     ]);
   });
+});
+
+t.test("with channels of its own", async (t) => {
+  const world = await bootInProcess(1, { smtp: undefined });
+  const hook = await startLocalServer((_request, response) => {
+    response.writeHead(404).end();
+  });
+  t.teardown(async () => {
+    await world.close();
+    await hook.stop();
+  });
+  const { services } = world.gateway;
+  for (const gauge of services.gauges.all) Object.assign(gauge, { value: () => 0 });
+  const subjects: string[] = [];
+  const transport = {
+    async send(_to: string, { subject }: { subject: string }) {
+      subjects.push(subject.split(" / ")[0] ?? "");
+    },
+    close() {},
+  };
+  const webhook = { url: hook.url, secret: "a secret of the webhook", allow_private: true };
+  const options = { language: "en" as const, mail: [OPERATOR], webhook, remind_hours: 24 };
+  const channels = new Channels(options, transport);
+  const parts = {
+    services,
+    transport,
+    channels,
+    counts: { sent: 0, refused: 0, channel: 0, failed: 0 },
+  };
+  const outbox = new Outbox(parts);
+  const watched = { outbox, channels, consoleUrl: "https://console.test" };
+  const once = async (task: { start(): void; stop(): Promise<void> }) => {
+    task.start();
+    await task.stop();
+  };
+  const look = async () => {
+    await once(new Watch({ services, ...watched, remindHours: 24 }));
+    await once(new Outbox(parts));
+  };
+
+  t.test("the ledger's outage is written straight to them, and its end", async (t) => {
+    const { query } = services.database;
+    const watch = new Watch({ services, ...watched, remindHours: 24 });
+    t.teardown(() => {
+      services.database.query = query;
+      return watch.stop();
+    });
+    let failures = 0;
+    services.database.query = () => {
+      failures++;
+      return Promise.reject(new Error("connection refused"));
+    };
+    watch.start();
+    await until("a look has failed", () => failures > 0);
+    t.strictSame(subjects, [], "not at once");
+    world.pass(MINUTE_MS);
+    await until("it is written", () => subjects.length > 0);
+    const before = failures;
+    await until("later looks fail too", () => failures > before + 1);
+    services.database.query = query;
+    await until("its end is written", () => subjects.length > 1);
+    const what = "The ledger takes nothing: Postgres is down or refuses, and served calls wait";
+    t.strictSame(subjects.splice(0), [`To do: ${what}`, `Over: ${what}`]);
+  });
+
+  t.test(
+    "one that is broken for good is one message to the others, not one for each message",
+    async (t) => {
+      let state = await outbox.state();
+      const gauge = (name: string) => services.gauges.all.find((one) => one.name === name) ?? {};
+      Object.assign(gauge("tollgate_messages_given_up"), {
+        value: () => state.givenUp,
+        newest: () => state.newestGivenUp ?? undefined,
+      });
+      Object.assign(gauge("tollgate_unmatched_transfers"), { value: () => 1 });
+      for (let minutes = 0; minutes <= 60; minutes += 5) {
+        await look();
+        world.pass(5 * MINUTE_MS);
+        state = await outbox.state();
+      }
+      t.strictSame(subjects, [
+        "To do: 1 bank transfers have no clear owner",
+        "To do: The channel webhook takes no message (404): message retry-all once it is mended",
+      ]);
+    },
+  );
 });

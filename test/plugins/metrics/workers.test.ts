@@ -85,18 +85,33 @@ t.test("GET /metrics of a gateway with workers", async (t) => {
     t.equal(callsIn(text), CALLS);
   });
 
-  t.test("comes from those that live if one is killed", async (t) => {
+  t.test("has none rather than those of one worker if the supervisor is stuck", async (t) => {
+    process.kill(gateway().pid!, "SIGSTOP");
+    const signal = AbortSignal.timeout(SCRAPE_MS);
+    const scraped = fetch(`${gateway().url}/metrics`, { signal });
+    t.equal((await scraped.finally(() => process.kill(gateway().pid!, "SIGCONT"))).status, 503);
+    await until("they are back", async () => callsIn(await scrape()) === CALLS);
+  });
+
+  t.test("keeps the counts of one that is killed, and of the one in its place", async (t) => {
+    t.equal(callsIn(await scrape()), CALLS);
     const before = childrenOf(gateway().pid);
-    process.kill(before[0]!, "SIGKILL");
-    await until("another one runs", async () => {
-      const now = childrenOf(gateway().pid);
-      return now.length === WORKERS && !now.includes(before[0]!);
-    });
-    await until("all report", async () => {
-      const text = await scrape();
-      return sumOf(text, "process_start_time_seconds", 'worker="0"') > 0;
-    });
-    t.ok(callsIn(await scrape()) <= CALLS);
+    for (const killed of [0, 1, 2]) {
+      // Twice one that took another's place: the counts of both lives stay.
+      const worker = killed === 2 ? childrenOf(gateway().pid).at(-1) : before[killed];
+      process.kill(worker!, "SIGKILL");
+      const counted = new Set<number>();
+      await until("another one reports", async () => {
+        // A connection that the dead one got is cut.
+        const text = await scrape().catch(() => undefined);
+        if (text === undefined) return false;
+        counted.add(callsIn(text)).add(sumOf(text, "tollgate_call_duration_seconds_count"));
+        const now = childrenOf(gateway().pid);
+        const isBack = now.length === WORKERS && !now.includes(worker!);
+        return isBack && sumOf(text, "tollgate_silent_workers") === 0;
+      });
+      t.strictSame([...counted], [CALLS]);
+    }
   });
 });
 
