@@ -179,12 +179,13 @@ class Decision {
     }
     const sold = (feature: Row["feature"]) =>
       routes.length > 0 && routes.every((route) => this.allows(route, feature));
-    const goes = betas.filter(({ feature }) => feature === "free" || sold(feature));
+    const mayGo = ({ feature }: Beta) => feature === "free" || sold(feature);
+    const goes = betas.filter(mayGo);
     const left = [
       ...uses.filter(({ row }) => row.rule !== "demand" && !sold(row.feature)),
       ...(goes.length < betas.length ? this.fieldsWithout(goes, fields) : []),
     ];
-    const tools = left.flatMap(({ tool }) => (tool ? [tool] : []));
+    const tools = new Set(left.flatMap(({ tool }) => (tool ? [tool] : [])));
     const { body } = this.call;
     // Bytes can be passed on with other fields, but not with changes inside of a field.
     if (body.isBytes && left.some(({ leaveOut, isTop }) => leaveOut && !isTop)) {
@@ -199,7 +200,7 @@ class Decision {
     const names = left.filter(({ row }) => row.rule === "optional").map(({ name }) => name);
     reportLeftOut(
       this.call,
-      [...names, ...betas.filter((beta) => !goes.includes(beta)).map(({ name }) => name)],
+      [...names, ...betas.filter((beta) => !mayGo(beta)).map(({ name }) => name)],
       this.prefix,
     );
 
@@ -228,11 +229,11 @@ class Decision {
   /** Removes features from the body itself. Returns a tool among them that must be called. */
   private leaveOut(
     left: readonly Use[],
-    tools: readonly JsonObject[],
+    tools: ReadonlySet<JsonObject>,
     fields: JsonObject,
   ): JsonObject | undefined {
     if (left.length === 0) return undefined;
-    for (const { leaveOut } of left) leaveOut?.();
+    for (const leaveOut of new Set(left.map((use) => use.leaveOut))) leaveOut?.(tools);
     if (left.some(({ row }) => row === STORE)) returnReasoning(fields, this.call);
     const chosen = choiceOfLeftOut(fields, tools);
     this.call.body.setAll(fields);

@@ -40,4 +40,6 @@ export const JSON_MAX = {
    * stop every other call for seconds while they are parsed.
    */
   values: 100_000,
+  /** Fields at the top. Clients send some thirty, and each change of one may copy all. */
+  fields: 1_000,
 } as const;

@@ -5,6 +5,12 @@ const INFLATED_BYTES_MAX = 4 * 1_048_576;
 /** The least that an attempt counts, so that thousands of tiny ones have an end too. */
 const ATTEMPT_BYTES = 512;
 
+/** Throws if the result has more bytes than it may. */
+export type Unpack = (
+  bytes: Buffer,
+  limits: { readonly maxOutputLength: number; readonly finishFlush: number },
+) => Buffer;
+
 /** How many bytes may still be inflated for a request. A small file can inflate to a thousand times its size. */
 export class Inflation {
   /** Objects have bytes of their own: the pages of a PDF cannot be counted without them. */
@@ -12,9 +18,9 @@ export class Inflation {
 
   /** Returns the inflated bytes; undefined if they are encoded in another way, or too many. */
   inflate(
-    bytes: Uint8Array,
+    bytes: Buffer,
     kind: "objects" | "texts",
-    unpack: typeof inflateSync = inflateSync,
+    unpack: Unpack = inflateSync,
   ): Buffer | undefined {
     if (this.left[kind] === 0) return undefined;
     try {

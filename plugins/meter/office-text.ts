@@ -1,5 +1,5 @@
 import { inflateRawSync } from "node:zlib";
-import type { Inflation } from "./inflation.ts";
+import type { Inflation, Unpack } from "./inflation.ts";
 
 /** The signature of the record at the end of a zip file, and of an entry in its directory. APPNOTE.TXT 4.3. */
 const END = Buffer.from("PK\x05\x06", "latin1");
@@ -74,9 +74,15 @@ function contentOf(zip: Buffer, entry: Entry, inflation: Inflation): Buffer | un
   if (head + HEAD_BYTES > zip.length) return undefined;
   const from = head + HEAD_BYTES + zip.readUInt16LE(head + 26) + zip.readUInt16LE(head + 28);
   const packed = zip.subarray(from, from + packedBytes);
-  if (method === STORED) return packed;
+  // Bytes as they are count too: thousands of entries may name the same ones.
+  if (method === STORED) return inflation.inflate(packed, "texts", asItIs);
   return method === DEFLATED ? inflation.inflate(packed, "texts", inflateRawSync) : undefined;
 }
+
+const asItIs: Unpack = (bytes, { maxOutputLength }) => {
+  if (bytes.length > maxOutputLength) throw new RangeError("more than may be read");
+  return bytes;
+};
 
 /** Returns the text between the tags of markup. */
 function textOf(markup: string): string {

@@ -64,8 +64,14 @@ export class Target {
   }
 
   /** Sends a whole request, and counts its status. */
-  post(path: string, key: string, body: Uint8Array, type = "application/json"): Promise<void> {
-    const headers = { "x-api-key": key, "content-type": type };
+  post(
+    path: string,
+    key: string,
+    body: Uint8Array,
+    type = "application/json",
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    const headers = { "x-api-key": key, "content-type": type, ...more };
     return this.send(
       [headOf("POST", path, { ...headers, "content-length": body.length }), body],
       30_000,

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { CHAT_MODEL, IMAGE_MODEL, MESSAGES_MODEL } from "../support/ask.ts";
 import { type Attack, FEW_VND, headOf, MANY_VND, SILENT_MS } from "./attack.ts";
 import { HEADS } from "./heads.ts";
+import { manyParts } from "./parts.ts";
 import { REPLIES } from "./replies.ts";
 
 const CHAT = "/v1/chat/completions";
@@ -211,6 +212,7 @@ export const ATTACKS: readonly Attack[] = [
   tinyValues("objects", "7 million empty objects", objects),
   tinyValues("names", "1.6 million names", names),
   tinyValues("brackets", "20 million open brackets", deep),
+  manyParts,
   formParts,
   imageTexts,
   translations,

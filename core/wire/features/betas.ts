@@ -1,6 +1,6 @@
 import type { FeatureName } from "../../catalogue/features.ts";
 import type { Profile } from "../../catalogue/profile.ts";
-import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../process/json.ts";
 import type { Use } from "./find.ts";
 import { optional } from "./table.ts";
 
@@ -118,9 +118,15 @@ export function fieldsBeyond(allowed: ReadonlySet<string>, body: JsonObject): re
       if (!allowed.has(path)) found.push(left(path, path, () => delete value[name]));
     }
   }
-  for (const [at, entry] of arrayOf(body["messages"]).entries()) {
-    const turn = objectOf(entry);
-    if (turn) findInTurn(turn, `messages[${at}]`, body, allowed, found);
+  const leaveOut = () => {
+    const turns = arrayOf(body["messages"]);
+    body["messages"] = turns.filter((turn) => !isObject(turn) || !isEmptied(turn, allowed));
+  };
+  for (const [at, turn] of arrayOf(body["messages"]).entries()) {
+    if (!isObject(turn)) continue;
+    for (const [path, name] of beyondIn(turn, allowed)) {
+      found.push(left(`messages[${at}].${path}`, `messages.${name}`, leaveOut));
+    }
   }
   if (!allowed.has(SCOPE)) findScopes(body, "", found);
   return found;
@@ -142,43 +148,40 @@ function findScopes(holder: JsonObject, path: string, found: Use[]): void {
   }
 }
 
-function findInTurn(
-  turn: JsonObject,
-  path: string,
-  body: JsonObject,
-  allowed: ReadonlySet<string>,
-  found: Use[],
-): void {
-  for (const name in turn) {
-    if (allowed.has(`messages.${name}`)) continue;
-    const leaveOut = () => {
-      delete turn[name];
-      dropIfEmpty(turn, body);
-    };
-    found.push(left(`${path}.${name}`, `messages.${name}`, leaveOut));
-  }
-  if (turn["role"] !== "system") return;
+/** Returns the path and the name of each field and block of a turn that is not in `allowed`. */
+function beyondIn(turn: JsonObject, allowed: ReadonlySet<string>): [path: string, name: string][] {
+  const found: [string, string][] = [];
+  for (const name in turn) if (!allowed.has(`messages.${name}`)) found.push([name, name]);
+  if (turn["role"] !== "system") return found;
   for (const [at, block] of arrayOf(turn["content"]).entries()) {
-    const type = String(objectOf(block)?.["type"]);
-    if (allowed.has(`messages.content.${type}`)) continue;
-    const leaveOut = () => {
-      turn["content"] = arrayOf(turn["content"]).filter((other) => other !== block);
-      dropIfEmpty(turn, body);
-    };
-    found.push(left(`${path}.content[${at}]`, `messages.content.${type}`, leaveOut));
+    const name = nameOfBlock(block);
+    if (!allowed.has(`messages.${name}`)) found.push([`content[${at}]`, name]);
   }
+  return found;
+}
+
+function nameOfBlock(block: unknown): string {
+  return `content.${String(objectOf(block)?.["type"])}`;
+}
+
+/**
+ * Leaves fields and blocks out of a turn. Returns true if the turn has to go too: the provider refuses one of the system
+ * with neither content nor settings.
+ */
+function isEmptied(turn: JsonObject, allowed: ReadonlySet<string>): boolean {
+  if (beyondIn(turn, allowed).length === 0) return false;
+  for (const name in turn) if (!allowed.has(`messages.${name}`)) delete turn[name];
+  if (turn["role"] !== "system") return false;
+  if (Array.isArray(turn["content"])) {
+    turn["content"] = turn["content"].filter((one) => allowed.has(`messages.${nameOfBlock(one)}`));
+  }
+  const { role: _, content = [], ...settings } = turn;
+  const isEmpty = content === "" || (Array.isArray(content) && content.length === 0);
+  return isEmpty && Object.keys(settings).length === 0;
 }
 
 function left(path: string, name: string, leaveOut: () => void, isTop = false): Use {
   return { row: ROW, path, name, leaveOut, isTop, tool: undefined };
-}
-
-/** The provider refuses a turn of the system with neither content nor settings. */
-function dropIfEmpty(turn: JsonObject, body: JsonObject): void {
-  const { role, content = "", ...settings } = turn;
-  const isEmpty = content === "" || (Array.isArray(content) && content.length === 0);
-  if (role !== "system" || !isEmpty || Object.keys(settings).length > 0) return;
-  body["messages"] = arrayOf(body["messages"]).filter((other) => other !== turn);
 }
 
 /**
@@ -187,15 +190,16 @@ function dropIfEmpty(turn: JsonObject, body: JsonObject): void {
  */
 export function choiceOfLeftOut(
   body: JsonObject,
-  leftOut: readonly JsonObject[],
+  leftOut: ReadonlySet<JsonObject>,
 ): JsonObject | undefined {
   const [first] = leftOut;
   if (!first) return undefined;
   const choice = body["tool_choice"];
   const given = objectOf(choice);
-  const named = leftOut.find((tool) => given !== undefined && names(given, tool));
+  const byType = new Map([...leftOut].map((tool) => [tool["type"], tool]));
+  const named = given && byType.get(given["type"]);
   if (named) return named;
-  if (given?.["type"] === "allowed_tools") return withoutLeftOut(body, given, leftOut);
+  if (given?.["type"] === "allowed_tools") return withoutLeftOut(body, given, byType);
   if (arrayOf(body["tools"]).length > 0) return undefined;
   if (choice === "required" || given?.["type"] === "any") return first;
   // A choice without tools is an error at most providers.
@@ -205,18 +209,14 @@ export function choiceOfLeftOut(
   return undefined;
 }
 
-function names(choice: JsonObject, tool: JsonObject): boolean {
-  return choice["type"] === tool["type"];
-}
-
 /** Takes tools that were left out of a list of allowed ones. */
 function withoutLeftOut(
   body: JsonObject,
   choice: JsonObject,
-  leftOut: readonly JsonObject[],
+  leftOut: ReadonlyMap<unknown, JsonObject>,
 ): JsonObject | undefined {
   const listed = arrayOf(choice["tools"]);
-  const named = (entry: unknown) => leftOut.find((tool) => names(objectOf(entry) ?? {}, tool));
+  const named = (entry: unknown) => leftOut.get(objectOf(entry)?.["type"]);
   const kept = listed.filter((entry) => named(entry) === undefined);
   if (kept.length === 0) return named(listed[0]);
   body["tool_choice"] = { ...choice, tools: kept };

@@ -1,5 +1,5 @@
 import type { Protocol } from "../../catalogue/endpoint.ts";
-import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../process/json.ts";
 import { isPublicHost } from "../../process/public-address.ts";
 import { misspelledIn, misspelledInTool } from "./names.ts";
 import {
@@ -17,6 +17,12 @@ import {
   WORDS,
 } from "./table.ts";
 
+/**
+ * Removes parts from a body: all whose `leaveOut` is this function, since a client may send thousands of them in one list.
+ * Of tools, it removes these.
+ */
+type LeaveOut = (tools: ReadonlySet<unknown>) => void;
+
 /** A part of a request that has a row in the table. */
 export interface Use {
   readonly row: Row;
@@ -24,8 +30,8 @@ export interface Use {
   readonly path: string;
   /** The name of the part in the header that lists what was left out. */
   readonly name: string;
-  /** Removes this part from the body; undefined for a demand. */
-  readonly leaveOut: (() => void) | undefined;
+  /** Undefined for a demand. */
+  readonly leaveOut: LeaveOut | undefined;
   /** True if that sets or deletes a field of the body, and changes nothing inside of one. */
   readonly isTop: boolean;
   readonly tool: JsonObject | undefined;
@@ -101,7 +107,7 @@ class Walk {
   /** Allocated only for a request that asks for something. */
   uses: Use[] | undefined = undefined;
   private oddAddresses = 0;
-  private body: JsonObject | undefined = undefined;
+  private leaveReferencesOut: LeaveOut | undefined = undefined;
 
   constructor(
     private readonly protocol: Protocol,
@@ -115,7 +121,9 @@ class Walk {
   }
 
   fields(body: JsonObject): void {
-    this.body = body;
+    this.leaveReferencesOut = () => {
+      body["input"] = arrayOf(body["input"]).filter((item) => !isReasoningReference(item));
+    };
     const rows = ROWS_BY_FIELD.get(this.protocol);
     for (const name in body) {
       const row = rows?.get(name);
@@ -144,24 +152,22 @@ class Walk {
     const { tools } = holder;
     if (!Array.isArray(tools)) return;
     const inside = path === "" ? "tools" : `${path}.tools`;
+    const leaveOut: LeaveOut = (left) => {
+      holder["tools"] = arrayOf(holder["tools"]).filter((tool) => !left.has(tool));
+    };
     for (let at = 0; at < tools.length; at++) {
       const tool = objectOf(tools[at]);
-      if (tool) this.tool(tool, `${inside}[${at}]`, holder, path === "");
+      if (tool) this.tool(tool, `${inside}[${at}]`, leaveOut, path === "");
     }
   }
 
-  /** A tool of a list, or one that a turn of the system adds, which then has no `holder`. */
-  private tool(tool: JsonObject, path: string, holder?: JsonObject, isTop = false): void {
+  /** A tool of a list, or one that a turn of the system adds, which cannot be left out. */
+  private tool(tool: JsonObject, path: string, leaveOut?: LeaveOut, isTop = false): void {
     const misspelled = misspelledInTool(tool);
     if (misspelled !== undefined) this.add(MISSPELLED, `${path}.${misspelled}`, misspelled);
     const row = rowOfTool(tool, this.protocol);
     if (row) {
       const name = typeof tool["type"] === "string" ? tool["type"] : "tools";
-      const leaveOut =
-        holder &&
-        (() => {
-          holder["tools"] = arrayOf(holder["tools"]).filter((other) => other !== tool);
-        });
       this.add(row, `${path}.type`, name, { leaveOut, isTop, tool });
     }
     this.mark(tool);
@@ -175,22 +181,17 @@ class Walk {
       if (!node) continue;
       this.mark(node);
       if (PLAIN.has(node["type"])) continue;
-      // The type of a reference may be left out.
-      const isReference = node["type"] === "item_reference" || isBareId(node);
-      if (isReference) this.reference(node, `${path}[${at}]`);
+      if (isReference(node)) this.reference(node, `${path}[${at}]`);
       else this.node(node, `${path}[${at}]`);
     }
   }
 
   /** A reference to reasoning can be left out: calls stand alone. The AI SDK sends one for each step. */
   private reference(node: JsonObject, path: string): void {
-    const { body } = this;
-    if (!String(node["id"]).startsWith("rs_") || !body) {
+    if (!isReasoningReference(node)) {
       return this.add(PARTS.reference, path, "item_reference");
     }
-    const leaveOut = () => {
-      body["input"] = arrayOf(body["input"]).filter((other) => other !== node);
-    };
+    const leaveOut = this.leaveReferencesOut;
     this.add(PARTS.reasoningReference, path, "item_reference", { leaveOut });
   }
 
@@ -294,8 +295,14 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-function isBareId(node: JsonObject): boolean {
-  return node["type"] == null && node["role"] == null && isId(node["id"]);
+/** The type of a reference may be left out. */
+function isReference(node: JsonObject): boolean {
+  const { type, role, id } = node;
+  return type === "item_reference" || (type == null && role == null && isId(id));
+}
+
+function isReasoningReference(item: unknown): boolean {
+  return isObject(item) && isReference(item) && String(item["id"]).startsWith("rs_");
 }
 
 function isId(value: unknown): boolean {

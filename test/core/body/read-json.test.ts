@@ -26,6 +26,15 @@ t.test("the depth of a request body", async (t) => {
   }
 });
 
+t.test("a body with thousands of fields is refused: each change of one may copy all", async (t) => {
+  const body = (count: number) => {
+    const fields = Array.from({ length: count }, (_, at) => `"a${at}":1`).join();
+    return readJson(Buffer.from(`{${fields}}`));
+  };
+  t.ok(!isRefusal(body(JSON_MAX.fields)));
+  t.match(body(JSON_MAX.fields + 1), { status: 400, message: /too many fields/ });
+});
+
 t.test(
   "a number with more digits than a parser keeps does not leave as it came, since no bound counts them",
   async (t) => {

@@ -114,6 +114,19 @@ t.test("an office document that cannot be read counts by its size", async (t) =>
   t.equal(add([OFFICE, lost]).texts[0], "", "an entry without a file");
 });
 
+t.test("entries that name the same bytes are not read again and again", async (t) => {
+  const stored = { method: 0 };
+  const tiny = Array.from({ length: 500 }, (): Part => ["a.xml", "a", stored]);
+  const file = zip(...tiny, ["b.xml", "a".repeat(MEGABYTE), stored]);
+  const entry = Buffer.from("PK\x01\x02", "latin1");
+  for (let at = file.indexOf(entry); at !== -1; at = file.indexOf(entry, at + 1)) {
+    file.writeUInt32LE(MEGABYTE, at + 20);
+  }
+  const { texts, media } = add([OFFICE, file]);
+  t.ok((texts[0]?.length ?? 0) < 5 * MEGABYTE, `${texts[0]?.length}`);
+  t.ok(media.officeBytes > 0, "the others count by their size");
+});
+
 const CLAUDE = familyOverhead("claude-opus-5-5");
 const tokensOf = (content: string, dictionary = "", overhead = CLAUDE) => {
   const isPacked = !dictionary.includes("Filter");
