@@ -212,8 +212,7 @@ export class Exchange implements AttemptListener, Flow {
       if (!this.begun) this.begin();
       return this.finish(COMPLETE);
     }
-    const stated = this.preamble.stated();
-    if (stated && this.refusedInReply(stated, false)) return;
+    if (this.refusedAtStart()) return;
     const isEmpty = !this.begun && this.preamble.isEmpty;
     const outcome = { ...broken(CUT), truncated: true, errorSent: this.errorSent };
     // The upstream works, as it does if it refuses a request by its status.
@@ -252,6 +251,15 @@ export class Exchange implements AttemptListener, Flow {
     if (this.tryNext()) return true;
     if (mayPass && !isForOperator(refused)) return false;
     this.cut(this.outcomeOf(refused));
+    return true;
+  }
+
+  /** Handles an error of no protocol in a stream that has not begun. Returns false if it states none. */
+  private refusedAtStart(): boolean {
+    const stated = this.preamble.stated();
+    if (!stated) return false;
+    // The client would not understand the error itself.
+    if (!this.refusedInReply(stated, false)) this.cut(this.outcomeOf(stated));
     return true;
   }
 
@@ -476,11 +484,9 @@ export class Exchange implements AttemptListener, Flow {
     switch (this.preamble.take(event)) {
       case "more":
         return;
-      case "empty": {
-        const stated = this.preamble.stated();
-        if (stated && this.refusedInReply(stated, false)) return;
-        return this.fail(failures.empty, broken(NO_REPLY));
-      }
+      case "empty":
+        if (!this.refusedAtStart()) this.fail(failures.empty, broken(NO_REPLY));
+        return;
       case "error":
         if (this.refusedInReply(refusedBy(200, event.data), false)) return;
     }

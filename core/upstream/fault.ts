@@ -46,7 +46,10 @@ export function refusedBy(status: number, text: string | undefined): Refused {
   const stated = { status, means, type, code, retryAfterMs: error.retryAfterMs };
   if (known) {
     const { row, fault, says, elsewhere = false } = known;
-    return { ...stated, row, fault, says, triesOn: fault !== "caller" || elsewhere };
+    const isOfCaller = fault === "caller";
+    // The body of a success may state no status, which else stands for a failure of the provider.
+    const known400 = isOfCaller && status === 200 && means >= 500 ? { means: 400 } : {};
+    return { ...stated, ...known400, row, fault, says, triesOn: !isOfCaller || elsewhere };
   }
   const fault = faultOf(means);
   const isHidden = fault === "caller" && OF_THE_ACCOUNT.test(error.message);

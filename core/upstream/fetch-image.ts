@@ -5,6 +5,7 @@ import type { Dispatcher } from "undici";
 import type { ImageSettings } from "../plugin/config.ts";
 import type { FetchedImage, ImageFetch, ImageFetcher } from "../plugin/services.ts";
 import { isPublic, isPublicHost } from "../process/public-address.ts";
+import { program } from "../process/root.ts";
 import { imageType } from "../wire/vision.ts";
 import { upstreamConnector } from "./connect.ts";
 
@@ -12,6 +13,9 @@ const BYTES_MAX = 20 * 1_048_576;
 const REDIRECTS_MAX = 3;
 const TIMEOUT_MS = 20_000;
 const CONNECT_MS = 5_000;
+
+/** Servers of images refuse a client that does not say who it is: phabricator.wikimedia.org/T400119. */
+const HEADERS = { "user-agent": `Tollgate/${program.version}`, accept: "image/*,*/*;q=0.8" };
 
 /** One text for all of these: different ones would let a customer list the names and ports of the operator's network. */
 const NOT_FETCHED =
@@ -59,7 +63,7 @@ export class HttpImageFetcher implements ImageFetcher {
     const client = new Client(url.origin, { connect, ...timeouts });
     try {
       const path = url.pathname + url.search;
-      const reply = await client.request({ method: "GET", path, signal });
+      const reply = await client.request({ method: "GET", path, signal, headers: HEADERS });
       return await read(reply, url, received);
     } finally {
       void client.destroy();

@@ -96,6 +96,13 @@ export const REFUSALS: readonly KnownRefusal[] = [
   known("anthropic/overloaded", "upstream", "docs.claude.com/en/api/errors", {
     type: "overloaded_error",
   }),
+  known("alibaba/free quota", "account", ALIBABA, { code: "AllocationQuota.FreeTierOnly" }),
+  // Its limit of tokens per minute has OpenAI's words and names for an empty account.
+  known("alibaba/limit", "limit", "github.com/QwenLM/Qwen/issues/2254", {
+    status: [429],
+    words:
+      /^(?:allocated quota exceeded|you exceeded your current quota.{1,200}\/error-code#token-limit)/i,
+  }),
   known("openai/quota", "account", "github.com/openai/openai-cookbook/issues/844", {
     code: "insufficient_quota",
   }),
@@ -205,7 +212,9 @@ export const REFUSALS: readonly KnownRefusal[] = [
   }),
   ...minimax(["1008"], "balance", "account"),
   ...minimax(["1004", "2049"], "key", "key"),
-  ...minimax(["1002", "1041", "2056"], "limit", "limit"),
+  ...minimax(["1002", "1039", "1041", "2056"], "limit", "limit"),
+  ...minimax(["2013"], "request", "caller"),
+  ...minimax(["1026", "1027"], "filter", "caller", FILTERED),
   ...minimax(["1000", "1001", "1013", "1024", "1033"], "fails", "upstream"),
   ...zai([400, 401], ["1000", "1001", "1002", "1003", "1004"], "key", "key"),
   ...zai(
@@ -221,14 +230,12 @@ export const REFUSALS: readonly KnownRefusal[] = [
   known("alibaba/arrears", "account", "github.com/tencentmusic/supersonic/issues/1572", {
     code: "Arrearage",
   }),
-  known("alibaba/free quota", "account", ALIBABA, { code: "AllocationQuota.FreeTierOnly" }),
   known("alibaba/key", "key", ALIBABA_START, { code: "InvalidApiKey" }),
   known("alibaba/access", "access", ALIBABA, { code: "Model.AccessDenied" }),
   known("alibaba/model", "model", ALIBABA_START, { code: "ModelNotFound" }),
-  known("alibaba/limit", "limit", ALIBABA_START, {
-    status: [400, 403, 429],
-    code: "Throttling.RateQuota",
-  }),
+  ...["Throttling.RateQuota", "Throttling.AllocationQuota"].map((code) =>
+    known("alibaba/limit", "limit", ALIBABA_START, { status: [400, 403, 429], code }),
+  ),
   known("minimax/balance", "account", "github.com/MiniMax-AI/MiniMax-M2/issues/62, a 500", {
     words: /^insufficient balance(?: \(1008\))?$/i,
   }),
@@ -308,7 +315,13 @@ function zai(
 }
 
 /** The codes of `base_resp`, which comes with status 200. */
-function minimax(codes: readonly string[], what: string, fault: Fault): KnownRefusal[] {
+function minimax(
+  codes: readonly string[],
+  what: string,
+  fault: Fault,
+  says?: string,
+): KnownRefusal[] {
   const source = "platform.minimax.io/docs/api-reference/errorcode";
-  return codes.map((code) => ({ row: `minimax/${what}`, status: [200], code, fault, source }));
+  const rest = { status: [200], fault, source, ...(says !== undefined && { says }) };
+  return codes.map((code) => ({ row: `minimax/${what}`, code, ...rest }));
 }

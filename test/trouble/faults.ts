@@ -26,6 +26,8 @@ export interface Case {
   readonly alone: readonly number[];
   /** True if the request is at fault, so that no other route is asked. */
   readonly isCallers?: true;
+  /** True if the request is at fault there alone, so that no other key is asked. */
+  readonly isOfProvider?: true;
   /** The cause under which the failed attempt is counted. */
   readonly cause: RegExp;
   /** Only for calls that are streamed, or only for others. */
@@ -347,6 +349,17 @@ export const CASES: readonly Case[] = [
     cause: /^account$/,
   },
   {
+    name: "Alibaba: tokens a minute",
+    fault: openai(429, {
+      message:
+        "You exceeded your current quota, please check your plan and billing details. For details, see: https://help.aliyun.com/zh/model-studio/error-code#token-limit",
+      type: "insufficient_quota",
+      code: "insufficient_quota",
+    }),
+    alone: [429],
+    cause: /^limit$/,
+  },
+  {
     name: "MiniMax: balance, as a 500",
     fault: anthropic(500, "api_error", "insufficient balance (1008)"),
     alone: [502],
@@ -430,6 +443,7 @@ export const CASES: readonly Case[] = [
       body: { message: "The model returned the following errors: invalid beta flag" },
     },
     alone: [400],
+    isOfProvider: true,
     cause: /^http_400$/,
   },
   {
@@ -525,6 +539,15 @@ export const CASES: readonly Case[] = [
     fault: { status: 200, body: { error: { code: "insufficient_quota", message: "your quota" } } },
     alone: [502],
     cause: /^account$/,
+  },
+  {
+    name: "200, a failure instead of a reply",
+    fault: {
+      status: 200,
+      body: { choices: [{ index: 0, message: { content: "" }, finish_reason: "network_error" }] },
+    },
+    alone: [502],
+    cause: /^(?:unreadable|cut|empty)$/,
   },
   {
     name: "200, an overload",

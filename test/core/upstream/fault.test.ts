@@ -4,6 +4,11 @@ import { REFUSALS } from "../../../core/upstream/refusals.ts";
 
 const bodyOf = (error: object) => JSON.stringify({ error });
 
+const QUOTA = { type: "insufficient_quota", code: "insufficient_quota" };
+/** The words of OpenAI for an empty account, and of Alibaba for its limit of tokens per minute. */
+const EXCEEDED = "You exceeded your current quota, please check your plan and billing details.";
+const TOKEN_LIMIT = "https://help.aliyun.com/zh/model-studio/error-code#token-limit";
+
 t.test("a refusal is whose trouble its row says, in the shape of any provider", async (t) => {
   const table = [
     [
@@ -13,6 +18,11 @@ t.test("a refusal is whose trouble its row says, in the shape of any provider", 
     ],
     [429, { code: "insufficient_quota", message: "x" }, "account"],
     [429, { code: "rate_limit_exceeded", message: "x" }, "limit"],
+    [429, { ...QUOTA, message: `${EXCEEDED} For details, see: ${TOKEN_LIMIT}` }, "limit"],
+    [429, { ...QUOTA, message: `Allocated quota exceeded. See: ${TOKEN_LIMIT}` }, "limit"],
+    [429, { code: "Throttling.AllocationQuota", message: "Allocated quota exceeded" }, "limit"],
+    [429, { ...QUOTA, message: `${EXCEEDED} For details, see OpenAI's documents.` }, "account"],
+    [403, { code: "AllocationQuota.FreeTierOnly", message: "The free tier …" }, "account"],
     [429, { message: "Request too large for gpt-5 in organization org-1 on tokens" }, "caller"],
     [400, { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT" }, "key"],
     [429, { code: "1113", message: "x" }, "account"],
@@ -129,6 +139,10 @@ t.test("an error in a successful reply has the status that it states", async (t)
   const base = (status_code: number) => JSON.stringify({ base_resp: { status_code } });
   t.match(refusedInBody(base(1008)), { fault: "account", row: "minimax/balance" });
   t.match(refusedInBody(base(1002)), { fault: "limit" });
+  t.match(refusedInBody(base(1039)), { fault: "limit" });
+  for (const code of [1026, 1027, 2013]) {
+    t.match(refusedInBody(base(code)), { fault: "caller", means: 400, triesOn: false }, `${code}`);
+  }
   for (const body of [
     base(0),
     "{}",

@@ -147,3 +147,16 @@ t.test(
     t.equal(await inside.fetch(`http://127.0.0.1:${at}/`, ANY), NOT_FETCHED, "404");
   },
 );
+
+t.test("a fetch says who asks, as servers of images want", async (t) => {
+  const server = createHttpServer(({ headers }, response) => {
+    const isNamed = /^Tollgate\/\d+\.\d+\.\d+/.test(headers["user-agent"] ?? "");
+    response.writeHead(isNamed && headers.accept?.startsWith("image/*") ? 200 : 403).end(PNG);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const fetcher = fetcherOf({ privateAddresses: true });
+  t.match(await fetcher.fetch(`http://127.0.0.1:${port}/`, ANY), { data: PNG });
+});

@@ -46,6 +46,7 @@ const NO_REPLIES: readonly [what: string, client: Client, directive: Directive, 
   ["a background reply", "responses", { reply: { status: "queued", output: [] } }, 502],
   ["a JSON error", "speech", { reply: { error: LIMITED } }, 429],
   ["no audio but JSON", "speech", { reply: { detail: "x" } }, 502],
+  ["input that a filter refuses", "chat", { reply: { base_resp: { status_code: 1026 } } }, 400],
   ["status 204", "chat", { reply: "", reply_status: 204 }, 502],
   [
     "events as text, unasked",
@@ -255,14 +256,16 @@ t.test("a stream that fails", async (t) => {
   });
 
   t.test("before its first content is no reply, whatever its form", async (t) => {
-    for (const failed of [
-      { base_resp: { status_code: 1002, status_msg: "rate limit" } },
-      { detail: "The engine is dead." },
-    ]) {
-      const customer = await customerWith(gateway);
-      const body = bodies.chat({ reply: [failed, DONE] }, { stream: true });
-      const { status } = await post(gateway, paths.chat, customer, body);
-      t.equal(status, "base_resp" in failed ? 429 : 502);
+    for (const [failed, status] of [
+      [{ base_resp: { status_code: 1002, status_msg: "rate limit" } }, 429],
+      [{ base_resp: { status_code: 2013, status_msg: "invalid params" } }, 400],
+      [{ detail: "The engine is dead." }, 502],
+    ] as const) {
+      for (const end of [[DONE], []]) {
+        const customer = await customerWith(gateway);
+        const body = bodies.chat({ reply: [failed, ...end] }, { stream: true });
+        t.equal((await post(gateway, paths.chat, customer, body)).status, status);
+      }
     }
   });
 });
