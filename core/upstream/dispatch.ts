@@ -44,7 +44,7 @@ type Content = Pick<OutgoingCall, "contentType" | "body">;
 
 /** The request side of an exchange: chooses a route, builds the request for it and sends it. */
 export class Dispatch {
-  /** Routes that cannot express the call. */
+  /** Routes that cannot express the call, or whose provider refuses it. */
   private excluded: readonly Route[];
   private readonly tried: Way[] = [];
   private keyFailed = false;
@@ -204,6 +204,9 @@ export class Dispatch {
     if (refused.fault === "upstream") return this.failed(failure);
     if (!way) return;
     this.keyFailed = OF_THE_KEY.has(refused.fault);
+    // No key changes what a provider knows. A text about an account has `says`.
+    const isOfProvider = refused.fault === "caller" && refused.says === undefined;
+    if (isOfProvider) this.excluded = [...this.excluded, way.route];
     way.upstream.refused(way.route, way.key, refused, retryAfterMs, this.call.id);
     this.record(failure);
   }
@@ -329,14 +332,12 @@ function roomBeside({ model, inputTokensLikely: likely = 0 }: ServedCall): numbe
 
 /** Returns headers with the betas by the names that a route's provider knows. */
 function headersFor(headers: readonly string[], profile: Profile): readonly string[] {
-  if (!profile.betas) return headers;
-  return headers.map((text, at) => {
-    if (at % 2 === 0 || headers[at - 1] !== PROTOCOLS.messages.betaHeader) return text;
-    return text
-      .split(",")
-      .flatMap((beta) => betaFor(beta, profile) ?? [])
-      .join(",");
-  });
+  const { betaHeader = "" } = PROTOCOLS.messages;
+  const at = profile.betas ? headers.indexOf(betaHeader) : -1;
+  if (at === -1) return headers;
+  const given = headers[at + 1]?.split(",") ?? [];
+  const betas = given.flatMap((beta) => betaFor(beta, profile) ?? []).join(",");
+  return headers.toSpliced(at, 2, ...(betas === "" ? [] : [betaHeader, betas]));
 }
 
 /** Returns what an operator may see of an error: never its message, which may quote a token or an address with one. */

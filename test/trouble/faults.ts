@@ -26,6 +26,8 @@ export interface Case {
   readonly alone: readonly number[];
   /** True if the request is at fault, so that no other route is asked. */
   readonly isCallers?: true;
+  /** True if the request is at fault there alone, so that no other key is asked. */
+  readonly isOfProvider?: true;
   /** The cause under which the failed attempt is counted. */
   readonly cause: RegExp;
   /** Only for calls that are streamed, or only for others. */
@@ -441,6 +443,7 @@ export const CASES: readonly Case[] = [
       body: { message: "The model returned the following errors: invalid beta flag" },
     },
     alone: [400],
+    isOfProvider: true,
     cause: /^http_400$/,
   },
   {
@@ -538,13 +541,13 @@ export const CASES: readonly Case[] = [
     cause: /^account$/,
   },
   {
-    name: "200, a failure in place of a reply",
+    name: "200, a failure instead of a reply",
     fault: {
       status: 200,
       body: { choices: [{ index: 0, message: { content: "" }, finish_reason: "network_error" }] },
     },
     alone: [502],
-    cause: /^(?:unreadable|cut)$/,
+    cause: /^(?:unreadable|cut|empty)$/,
   },
   {
     name: "200, an overload",

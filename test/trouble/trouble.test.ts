@@ -100,7 +100,7 @@ function bodyOf({ id, protocol, stream }: Cell): object {
 /** Returns true if something beside the trouble can serve the call. */
 function isServed({ given, beside }: Cell): boolean {
   if (given.isCallers || beside === "nothing") return false;
-  return beside === "a second route" || !OF_THE_ADDRESS.has(given.fault);
+  return beside === "a second route" || !(given.isOfProvider || OF_THE_ADDRESS.has(given.fault));
 }
 
 t.setTimeout(300_000);

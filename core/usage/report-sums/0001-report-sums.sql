@@ -138,7 +138,7 @@ begin
 end
 $do$;
 
--- What is left of the gifts of an account, over its movements in their order: the gift in each (0 if it is none, negative if it
+-- The gifts of an account that are left, over its movements in their order: the gift in each (0 if it is none, negative if it
 -- was taken back), and the balance before it. Gifts are spent last, so what is left of them is at most the balance, always.
 create function gift_left(so_far bigint, gift bigint, balance_before bigint) returns bigint language plpgsql immutable as $$
 begin
