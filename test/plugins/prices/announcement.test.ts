@@ -22,7 +22,7 @@ function told(before: readonly PriceEntry[], after: readonly PriceEntry[]): stri
 
 const NOW = "The prices of these models have just changed:";
 
-t.test("an announcement tells of each price", async (t) => {
+t.test("an announcement has each price", async (t) => {
   const chat = tokens("chat", 5_000);
 
   t.test("of a fee or a price of a size that comes, or goes away", async (t) => {
