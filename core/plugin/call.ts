@@ -2,7 +2,7 @@ import type { CallerKey } from "../accounts/index.ts";
 import type { FormPart } from "../body/form.ts";
 import type { RequestBody } from "../body/request-body.ts";
 import type { MicroVnd } from "../catalogue/amount.ts";
-import type { Model, Route } from "../catalogue/catalogue.ts";
+import type { Catalogue, Model, Route } from "../catalogue/catalogue.ts";
 import type { Endpoint, Protocol } from "../catalogue/endpoint.ts";
 import type { Surcharge } from "../catalogue/features.ts";
 import type { Quantity } from "../catalogue/price-factors.ts";
@@ -56,6 +56,8 @@ export interface CallPurse extends Purse {
 /** The hold of a running call: its price, and the output that it covers. */
 export interface Held {
   readonly tariff: Tariff;
+  /** The models of its beginning: other models that take part cost what they did then. */
+  readonly catalogue: Catalogue;
   /**
    * Held for the input, or for a price per call or image. Grows only if the upstream reports more input than was
    * expected.

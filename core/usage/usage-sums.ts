@@ -160,6 +160,8 @@ export function usageSumsOf(database: Database) {
       const closingMicroVnd = amountOf("closing");
       const found = rows.filter(isOfStatement);
       const isCut = found.filter(({ kind }) => kind !== "charges").length > MOVEMENTS_MAX;
+      // The movement before those listed, and charges before it: others that are older are missing.
+      if (isCut) found.splice(0, found.findIndex(({ kind }) => kind !== "charges") + 1);
       // From the end, so that each balance is right if the oldest rows are missing.
       let balanceMicroVnd = closingMicroVnd;
       const listed = found.reverse().map(({ at, day, kind, amountMicroVnd, ...row }) => {

@@ -10,7 +10,10 @@ import { fileHeaders } from "../page-parts/downloads.ts";
 import { statementCsv } from "./csv.ts";
 import { statementInput } from "./usage-input.ts";
 
-/** Routes for a customer's money: every movement and each day's charges, as a page and as a CSV file. */
+/**
+ * Routes for a customer's money: every movement and each day's charges, as a page and as a CSV file, which has `x-cut: true` if
+ * it lacks the oldest.
+ */
 export function moneyRoutes({ usage }: Services): CustomerRoute[] {
   return [
     {
@@ -30,10 +33,14 @@ export function moneyRoutes({ usage }: Services): CustomerRoute[] {
         const input = readQuery(statementInput, query);
         if (isRefusal(input)) return input;
         const { from, to, month, decimal } = input;
+        const found = await usage.statement(accountId, from, to);
         return {
           status: 200,
-          headers: fileHeaders(`money-${month}.csv`),
-          body: statementCsv(await usage.statement(accountId, from, to), `${month}-01`, decimal),
+          headers: [
+            ...fileHeaders(`money-${month}.csv`),
+            ...(found.isCut ? ["x-cut", "true"] : []),
+          ],
+          body: statementCsv(found, `${month}-01`, decimal),
         };
       },
     },

@@ -191,6 +191,7 @@ export default function settle(
     }
     const held = {
       tariff,
+      catalogue: services.catalogue,
       baseQuantity: quantity,
       feesMicroVnd,
       outputTokens,
@@ -281,7 +282,7 @@ export default function settle(
         if (voided instanceof Promise) return voided.then(() => failpoint("void.after"));
         return failpoint("void.after");
       }
-      const charge = certainCharge(call, held, services.catalogue, (error) =>
+      const charge = certainCharge(call, held, (error) =>
         log.error(
           { err: error, call_id: call.id },
           "cannot compute the cost of a call; it is charged what was held for it",

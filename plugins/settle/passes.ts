@@ -16,13 +16,12 @@ interface OtherPasses {
 const NONE: OtherPasses = { usage: undefined, microVnd: 0 };
 
 /**
- * Returns the passes of other models that the catalogue prices, such as an advisor's, at their own
+ * Returns the passes of other models that the catalogue of the hold prices, such as an advisor's, at their own
  * price with the discount of the call. Other passes cost what the model of the call costs.
  */
 export function otherPasses(
   call: Call,
-  { tariff }: NonNullable<Call["held"]>,
-  catalogue: Services["catalogue"],
+  { tariff, catalogue }: NonNullable<Call["held"]>,
 ): OtherPasses {
   const passes = call.usage?.passes;
   if (tariff.unit !== "mtok" || !passes || passes.length === 0) return NONE;

@@ -22,12 +22,11 @@ export type Charge = ReturnType<Tariff["chargeOf"]>;
 export function certainCharge(
   call: Call,
   held: NonNullable<Call["held"]>,
-  catalogue: Services["catalogue"],
   onFault: (error: unknown) => void,
 ): Charge {
   try {
     fillInImages(call, held);
-    const others = otherPasses(call, held, catalogue);
+    const others = otherPasses(call, held);
     return held.tariff.chargeOf(call, feesOf(call) + others.microVnd, others.usage);
   } catch (error) {
     onFault(error);

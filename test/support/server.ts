@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CallerKey } from "../../core/accounts/account.ts";
 import { BodyBudget } from "../../core/body/receive.ts";
+import { Catalogue } from "../../core/catalogue/catalogue.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
 import { NO_FACTORS } from "../../core/catalogue/price-factors.ts";
 import { type GatewayConfig, loadConfig } from "../../core/config/load.ts";
@@ -150,7 +151,7 @@ function serving({ catalogue }: GatewayConfig): Plugin {
         catalogueVersion: "",
       });
       call.held = {
-        ...{ tariff, baseQuantity: 0, feesMicroVnd: 0 },
+        ...{ tariff, catalogue: new Catalogue([]), baseQuantity: 0, feesMicroVnd: 0 },
         ...{ outputTokens: 0, outputTokensMax: 0 },
       };
       return undefined;

@@ -138,8 +138,8 @@ begin
 end
 $do$;
 
--- The gifts of an account that are left, over its movements in their order: the gift in each (0 if it is none, negative if it
--- was taken back), and the balance before it. Gifts are spent last, so what is left of them is at most the balance, always.
+-- Returns what is left of the gifts of an account after its movements, in their order: of each the gift in it (0 if it is none,
+-- negative if one was taken back), and the balance before it. Gifts are spent last, so what is left is never above the balance.
 create function gift_left(so_far bigint, gift bigint, balance_before bigint) returns bigint language plpgsql immutable as $$
 begin
   return greatest(0, least(so_far, balance_before) + gift);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { Catalogue } from "../../../core/catalogue/catalogue.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import { factorsOf } from "../../../core/catalogue/price-factors.ts";
 import { logCall } from "../../../core/http/call-log.ts";
@@ -76,6 +77,7 @@ t.test("the table of usage fields", async (t) => {
     } as const;
     const held = {
       tariff: new Tariff({ ...tariff, catalogueVersion: "0123abcd" }),
+      catalogue: new Catalogue([]),
       ...{ baseQuantity: 0, feesMicroVnd: 0, outputTokens: 0, outputTokensMax: 0 },
     };
     const reason = 'no credentials: "why"';

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { newId } from "../../../core/process/id.ts";
 import { ALICE, BOB, record, startUsageWorld, type UsageWorld } from "./usage-fixtures.ts";
 
 const VND = 1_000_000;
@@ -102,6 +103,33 @@ t.test("the money of a customer", async (t) => {
     t.equal(rows.length, 7);
     t.equal((await csv("comma"))[7], "2026-11-30;;charges;;1;-0,000001;115,999999");
   });
+
+  t.test(
+    "begins with the oldest movement that it lists if there are more than 5,000",
+    async (t) => {
+      const carol = newId(0);
+      await world.sql`insert into accounts (id, email) values (${carol}, 'carol@example.com')`;
+      await world.sql`
+      insert into ledger_entries_rest (account_id, kind, amount, balance_after, reference, at)
+      select ${carol}, 'topup', 1000000, n * 1000000::bigint, 'carol ' || n, 
+        '2026-11-01T05:00:00Z'::timestamptz + case when n > 1 then interval '1 day' + n * interval '4 minutes' else interval '0' end
+      from generate_series(1, 5002) n`;
+      for (const day of ["01", "03", "15"])
+        await record(world.sql, {
+          atMs: Date.parse(`2026-11-${day}T09:00:00Z`),
+          charged: VND,
+          accountId: carol,
+        });
+      const { rows, cut } = await month("2026-11", carol);
+      t.equal(cut, true);
+      t.equal(rows.length, 5_002);
+      t.equal(rows[0], "2026-11-02 credit 1 2 0");
+      const csv = await world.as(carol, "/money.csv", { month: "2026-11" });
+      t.equal(csv.headers.get("x-cut"), "true");
+      const whole = await world.as(ALICE, "/money.csv", { month: "2026-11" });
+      t.equal(whole.headers.get("x-cut"), null);
+    },
+  );
 
   t.test("is visible to its own account only, and asks for a month", async (t) => {
     t.strictSame((await month("2026-11", BOB)).rows, ["2026-11-15 charges -8 -8 1"]);

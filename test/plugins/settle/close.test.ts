@@ -1,4 +1,5 @@
 import t from "tap";
+import { Catalogue } from "../../../core/catalogue/catalogue.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import { refuse, type Sink, Usage } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
@@ -79,6 +80,19 @@ t.test("a call that ends is charged by its status and what was delivered", async
     t.equal(call.costMicroVnd, cost, what);
     t.strictSame(desk.wallets.voids, [], what);
   }
+});
+
+t.test("an advisor costs what it did when the call began", async (t) => {
+  const advisors = [3, 5].map((price) => modelOf({ id: "advisor", price: priced("mtok", price) }));
+  const [old, dearer] = advisors.map((advisor) => new Catalogue([modelOf(), advisor]));
+  const desk = deskOf({ catalogue: old });
+  const { call, close } = await served(desk);
+  const cache = { cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const passes = [{ model: "advisor", inputTokens: 1, outputTokens: 1, ...cache }];
+  Object.assign(call.usage ?? {}, { passes });
+  Object.assign(desk.services, { catalogue: dearer });
+  close();
+  t.equal(desk.wallets.posts[0]?.costMicroVnd, 28 * 2 + 2 * 3);
 });
 
 t.test("a call that never went upstream gives its hold back and leaves no record", async (t) => {

@@ -1,4 +1,5 @@
 import t from "tap";
+import { Catalogue } from "../../../core/catalogue/catalogue.ts";
 import {
   factorsOf,
   NO_FACTORS,
@@ -25,7 +26,8 @@ const CHUNK_TOKENS = 30;
 /** A hold of an input and 16 tokens of output. */
 function heldOf(inputTokens: number, outputTokensMax: number): Held {
   const base = { baseQuantity: inputTokens * ONE, feesMicroVnd: 0 };
-  return { tariff: TARIFF, ...base, outputTokens: 16, outputTokensMax };
+  const catalogue = new Catalogue([]);
+  return { tariff: TARIFF, catalogue, ...base, outputTokens: 16, outputTokensMax };
 }
 
 /** A stream with chunks of 30 tokens that holds 16 ahead, on a wallet with `available` left. */

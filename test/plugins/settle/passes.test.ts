@@ -28,12 +28,8 @@ function costOf(model: Model, pass: string | null, upstream = "anthropic", more 
   const cache = { cacheReadTokens: 0, cacheWriteTokens: 0 };
   const passes = [{ model: pass, inputTokens: 60, outputTokens: 40, ...cache }];
   const call = { model, route: { upstream }, usage: { passes }, surcharge: undefined, ...more };
-  const held = { tariff: { unit: "mtok", discountBps: 0 } };
-  const { usage, microVnd } = otherPasses(
-    call as unknown as Call,
-    held as unknown as Held,
-    catalogue,
-  );
+  const held = { tariff: { unit: "mtok", discountBps: 0 }, catalogue };
+  const { usage, microVnd } = otherPasses(call as unknown as Call, held as unknown as Held);
   const tokens = usage ? usage.inputTokens + usage.outputTokens : 0;
   return microVnd / (tokens || 1);
 }
@@ -74,8 +70,9 @@ t.test("a pass of another model costs that model's price for each kind of token"
   const pass = { model: "advisor", inputTokens: 60, outputTokens: 40, cacheWriteTokens: 0 };
   const usage = { passes: [{ ...pass, cacheReadTokens: 50 }] };
   const call = { model: opus, route: { upstream: "anthropic" }, usage, surcharge: undefined };
-  const held = { tariff: { unit: "mtok", discountBps: 0 } } as unknown as Held;
-  const others = otherPasses(call as unknown as Call, held, new Catalogue([opus, advisor]));
+  const tariff = { unit: "mtok", discountBps: 0 };
+  const held = { tariff, catalogue: new Catalogue([opus, advisor]) } as unknown as Held;
+  const others = otherPasses(call as unknown as Call, held);
   t.match(others.usage, { inputTokens: 60, cacheReadTokens: 50, outputTokens: 40 });
   t.equal(others.microVnd, (10 + 50 * 0.1 + 40 * 2) * 40);
 });

@@ -15,6 +15,8 @@ const PRICE = {
   catalogueVersion: "",
 };
 
+const catalogue = new Catalogue([]);
+
 function served(report: Partial<Usage>): Call {
   const usage = Object.assign(new Usage(), report);
   const call = { status: 200, delivered: true, outcome: "complete", usage, estimated: false };
@@ -48,8 +50,8 @@ t.test("a call whose cost no amount can express", async (t) => {
       const call = served(report);
       const faults: unknown[] = [];
       const tariff = new Tariff({ ...PRICE, unit });
-      const hold: Held = { ...held, tariff, feesMicroVnd: 0, outputTokensMax: 20 };
-      const charge = certainCharge(call, hold, new Catalogue([]), (error) => faults.push(error));
+      const hold: Held = { ...held, tariff, catalogue, feesMicroVnd: 0, outputTokensMax: 20 };
+      const charge = certainCharge(call, hold, (error) => faults.push(error));
       t.equal(charge.costMicroVnd, costMicroVnd * PRICE.microVnd);
       t.equal(call.estimated, true);
       t.match(faults, [/out of range/]);
@@ -61,8 +63,8 @@ t.test("a call with a usual cost is charged that cost", async (t) => {
   const call = served({ inputTokens: 3, outputTokens: 4 });
   const tariff = new Tariff({ ...PRICE, unit: "mtok" });
   const base = { baseQuantity: 100 * ONE, feesMicroVnd: 0 };
-  const held: Held = { tariff, ...base, outputTokens: 100, outputTokensMax: 100 };
-  const charge = certainCharge(call, held, new Catalogue([]), (error) => t.fail(String(error)));
+  const held: Held = { tariff, catalogue, ...base, outputTokens: 100, outputTokensMax: 100 };
+  const charge = certainCharge(call, held, (error) => t.fail(String(error)));
   t.equal(charge.costMicroVnd, 7 * PRICE.microVnd);
   t.equal(call.estimated, false);
 });
