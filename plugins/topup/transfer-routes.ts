@@ -201,13 +201,27 @@ export function transferRoutes(
           return confirmation.needed(services, movement, wanted.confirm_above_vnd);
         };
         const request = { topUp: transfer.reference, totalMicroVnd: undefined, reason, confirm };
-        const correction = correctionJson(
-          await corrections.current.takeBack({ ...request, asMuchAsThereIs }),
-          "transfer",
-        );
+        const taken = await corrections.current.takeBack({ ...request, asMuchAsThereIs });
+        const isSpent = taken.kind === "short" && taken.availableMicroVnd === 0n;
+        if (isSpent && !asMuchAsThereIs) {
+          return refuse.conflict(
+            "The customer has spent all of it. Nothing has changed; --as-much-as-there-is takes nothing, and the transfer " +
+              "can be assigned again.",
+            { code: "below_zero", param: "transfer" },
+          );
+        }
+        const correction = isSpent
+          ? { amount_vnd: "0", applied: false }
+          : correctionJson(taken, "transfer");
         if (isRefusal(correction)) return correction;
         await releaseTransfer(database, transfer, reason);
         const now = await transferOf(database, transfer.id);
+        if (now?.state === "credited" && now.reference === transfer.reference) {
+          return refuse.conflict(
+            "Calls that run hold all that the wallet has. Nothing has changed; try again once they have ended.",
+            { code: "held_by_calls", param: "transfer" },
+          );
+        }
         return done({ ...shown(now ?? transfer), taken_back: correction });
       },
     },

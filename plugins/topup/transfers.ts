@@ -346,7 +346,7 @@ export async function decideTransfer(
   );
 }
 
-/** Gives a transfer that was taken back from a wrong account to an operator, to assign it again. */
+/** Gives a transfer that was taken back from a wrong account to an operator, to assign it again. Does nothing if it was not. */
 export async function releaseTransfer(
   database: Database,
   { id, reference }: Transfer,
@@ -355,7 +355,7 @@ export async function releaseTransfer(
   await database.query(
     `update bank_transfers set state = 'unmatched', cause = 'taken_back', round = round + 1, account_id = null,
       order_id = null, credited_at = null, decided_at = now(), decision = $3
-    where id = $1 and reference = $2 and state = 'credited'`,
+    where id = $1 and reference = $2 and state = 'credited' and was_taken_back(reference)`,
     [id, reference, reason],
   );
 }

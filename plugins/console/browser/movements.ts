@@ -106,10 +106,12 @@ export function movementList(signal: AbortSignal): HTMLElement {
   return element;
 }
 
-/** The reference of a movement; that of a transfer or a refund leads to it. */
+/** The reference of a movement; that of a transfer or a refund leads to it. A transfer that was given again has a number more. */
 export function movementCause({ reference }: Pick<Movement, "reference">): Child {
   const [, transfer, call] =
-    /^(?:transfer:(.+)|refund:\d+:([\da-f-]{36}))$/.exec(reference ?? "") ?? [];
+    /^(?:transfer:((?:statement:\w+:|unreadable:)?[\w.-]+)(?::\d+)?|refund:\d+:([\da-f-]{36}))$/.exec(
+      reference ?? "",
+    ) ?? [];
   if (transfer === undefined && call === undefined) return reference ?? "";
   const path = transfer === undefined ? `calls/${call}` : `money/${encodeURIComponent(transfer)}`;
   return el("a", { href: `${BASE}/${path}` }, reference);

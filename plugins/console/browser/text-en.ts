@@ -274,6 +274,8 @@ export const text = {
   "transfer.reverse": "Reverse",
   "transfer.reverse.about":
     "The amount is taken from the wallet. The transfer then waits for another owner.",
+  "transfer.reverse.rest":
+    "If the customer has spent some or all of it, take what is left. The rest is your loss.",
   "transfer.ignore": "Ignore",
   "transfer.ignore.about": "It is credited to no one, and waits no longer.",
   "transfer.returned": "Sent back",
@@ -508,8 +510,8 @@ export const text = {
   "task.messages": "{count} {count:message was|messages were} given up",
   suggest: "Who may have sent it",
   "suggest.none": "No order is close to it, and no earlier payer has this name.",
-  "suggest.code": "its text has this code",
-  "suggest.near_code": "the code differs by one letter",
+  "suggest.exact_code": "its text has this code",
+  "suggest.code": "the code differs by one letter",
   "suggest.amount": "unpaid order of this amount",
   "suggest.payer": "paid under this name before",
   bankfile: "Bank statement",

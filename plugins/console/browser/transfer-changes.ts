@@ -70,13 +70,21 @@ export function openAssign(transfer: Transfer, done: Done, to = ""): void {
 
 function openReverse(transfer: Transfer, done: Done): void {
   const reason = reasonField();
+  const rest = el("input", { type: "checkbox" });
+  const element = el("label", { class: "tick" }, rest, el("span", {}, t("transfer.reverse.rest")));
   openChange({
     title: t("transfer.reverse"),
     about: [about(transfer), el("p", {}, t("transfer.reverse.about"))],
-    fields: [reason],
-    request: () => ({ path: pathOf(transfer, "reverse"), body: { reason: reason.input.value } }),
-    command: () =>
-      commandText("transfer reverse", { transfer: transfer.id, reason: reason.input.value }),
+    fields: [reason, { element }],
+    request: () => ({
+      path: pathOf(transfer, "reverse"),
+      body: { reason: reason.input.value, as_much_as_there_is: rest.checked },
+    }),
+    command: () => {
+      const given = { transfer: transfer.id, reason: reason.input.value };
+      const command = commandText("transfer reverse", given);
+      return rest.checked ? `${command} --as-much-as-there-is` : command;
+    },
     action: t("transfer.reverse"),
     isDangerous: true,
     movesMoney: true,

@@ -400,6 +400,33 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     t.match(body, { state: "unmatched", cause: "taken_back", decision: "Nhầm khách" });
   });
 
+  t.test("takes back a transfer that a wrong customer has spent", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const { session } = await stage.customer();
+    const sent = transfer({ transferAmount: 87_000, content: "khong ro" });
+    await notify(stage.gateway, sent);
+    const to = { account: session.accountId, reason: "x" };
+    await admin(stage.gateway, "POST", `/transfers/${sent.id}/assign`, to);
+    const spent = { amount_vnd: "-87000", reference: `spent-${sent.id}`, reason: "x" };
+    await admin(stage.gateway, "POST", `/accounts/${session.accountId}/adjustments`, spent);
+    await signIn(visitor, `/money/${sent.id}`);
+    await page.getByRole("button", { name: "Reverse" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("Nhầm khách");
+    await dialog.getByRole("button", { name: "Reverse" }).click();
+    await dialog.getByText("spent all of it").waitFor();
+    await dialog.getByLabel("take what is left").check();
+    t.match(await dialog.locator(".cli code").textContent(), /--as-much-as-there-is$/);
+    await dialog.getByRole("button", { name: "Reverse" }).click();
+    await page.getByText("Without an owner").waitFor();
+    const assigned = { account: accountId, reason: "x" };
+    await admin(stage.gateway, "POST", `/transfers/${sent.id}/assign`, assigned);
+    await page.goto(`${stage.url}/console/customers/${accountId}`);
+    await page.getByRole("link", { name: `transfer:${sent.id}:2` }).click();
+    await page.getByText("khong ro").first().waitFor();
+  });
+
   t.test("notes that a transfer was sent back", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
     const { page } = visitor;

@@ -195,6 +195,17 @@ t.test("bonuses of top-ups", async (t) => {
     t.equal(await spendable(accountId), "100000");
   });
 
+  t.test("that are all spent, with their top-up, keep it from no other customer", async (t) => {
+    const [wrong, right] = [await customer(), await customer()];
+    const id = await pay(wrong, 600_000);
+    const spent = { amount_vnd: "-690000", reference: `spent-${id}`, reason: "spent" };
+    await admin(gateway, "POST", `/accounts/${wrong}/adjustments`, spent);
+    const { body } = await reverse(id, { as_much_as_there_is: true, confirm_above_vnd: "0" });
+    t.match(body["taken_back"], { amount_vnd: "0", applied: false });
+    await assign(id, right);
+    t.equal(await spendable(right), "690000");
+  });
+
   t.test("and their top-up are one question to the operator", async (t) => {
     const accountId = await customer();
     const id = await pay(accountId, 600_000);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import t from "tap";
+import { newId } from "../../../core/process/id.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { admin, createCustomer, credit, wallet } from "../../support/admin.ts";
 import { billedCall } from "../../support/billed.ts";
@@ -112,6 +113,65 @@ t.test("money that went wrong", async (t) => {
     const { status, body } = await reverse(id, { as_much_as_there_is: true });
     t.equal(status, 200);
     t.match(body["taken_back"], { amount_vnd: "70000", left_vnd: "30000" });
+    t.equal(await spendable(accountId), "0");
+  });
+
+  t.test(
+    "if all is spent, takes nothing if asked to, and the transfer goes to its owner",
+    async (t) => {
+      const [wrong, right] = [await createCustomer(gateway), await createCustomer(gateway)];
+      const id = await transferTo(wrong.accountId, 100_000);
+      const spent = { amount_vnd: "-100000", reference: `spent-${id}`, reason: "spent" };
+      await admin(gateway, "POST", `/accounts/${wrong.accountId}/adjustments`, spent);
+      const short = await reverse(id);
+      t.equal(short.status, 409);
+      t.match(String(errorOf(short)["message"]), /spent all of it.*--as-much-as-there-is/);
+      const all = { as_much_as_there_is: true, confirm_above_vnd: "0" };
+      const answers = await Promise.all([1, 2, 3, 4].map(() => reverse(id, all)));
+      for (const { status, body } of [...answers, await reverse(id, all)]) {
+        t.equal(status, 200, JSON.stringify(body));
+        t.match(body, { state: "unmatched", cause: "taken_back", account: null });
+      }
+      const reversed = answers.find(({ body }) => "taken_back" in body);
+      t.match(reversed?.body["taken_back"], { amount_vnd: "0", applied: false });
+      for (let n = 0; n < 2; n++) t.equal((await assign(id, right.accountId)).status, 200);
+      t.strictSame(
+        [await spendable(wrong.accountId), await spendable(right.accountId)],
+        ["0", "100000"],
+      );
+      // The first customer still owes it.
+      await credit(gateway, wrong.accountId, 30_000, `later-${id}`);
+      const later = await refund({
+        top_up: `transfer:${id}`,
+        ...all,
+        confirm_above_vnd: undefined,
+      });
+      t.match(later.body, { amount_vnd: "30000", left_vnd: "70000" });
+      t.equal(await spendable(right.accountId), "100000");
+    },
+  );
+
+  t.test("while calls hold all that is left, stays with the wrong customer", async (t) => {
+    const { accountId } = await createCustomer(gateway);
+    const id = await transferTo(accountId, 100_000);
+    const { database, wallets } = gateway.gateway.services;
+    const call = { callId: newId(Date.now()), accountId };
+    const amounts = { amountMicroVnd: 1e11, floorMicroVnd: 1e11 };
+    t.match(await wallets.current.hold({ ...call, keyId: newId(Date.now()), ...amounts }), {
+      kind: "held",
+    });
+    for (const as_much_as_there_is of [false, true]) {
+      const { status, body } = await reverse(id, { as_much_as_there_is });
+      t.equal(status, 409, JSON.stringify(body));
+    }
+    // Even past the routes: the money may come back.
+    const release = database.query(
+      "update bank_transfers set state = 'unmatched', round = 2, account_id = null, credited_at = null where id = $1",
+      [id],
+    );
+    await t.rejects(release, { message: /is credited: a change is refused/ });
+    await wallets.current.void(call.callId, accountId);
+    t.equal((await reverse(id)).status, 200);
     t.equal(await spendable(accountId), "0");
   });
 
