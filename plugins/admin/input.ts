@@ -20,8 +20,7 @@ import {
 import { ambiguityOf } from "./ambiguous-amount.ts";
 
 const NAME = "a name of 1 to 100 characters on one line";
-const REFERENCE =
-  "a reference of 1 to 200 characters on one line that does not begin with transfer:, taken-back:, refund: or drift:";
+const REFERENCE = `a reference of 1 to 200 characters on one line that begins with none of ${ownReferences.prefixes}`;
 const REASON = "a reason of 1 to 500 characters on one line";
 const AMOUNT = 'an amount in đ with at most 6 decimals, such as "50000" or "-0.5", and not 0';
 const SECONDS = "a whole number of seconds from 1 to 999999999";

@@ -11,8 +11,8 @@ interface Suggestion {
   readonly why: readonly Reason[];
 }
 
-/** The code; one that differs by one letter; an unpaid order of the same amount; a payer whose money went to the account before. */
-type Reason = "code" | "near_code" | "amount" | "payer";
+/** Its code; one that differs by one letter; an unpaid order of the same amount; a payer whose money went to the account before. */
+type Reason = "exact_code" | "code" | "amount" | "payer";
 
 const DAY_MS = 86_400_000;
 /** Customers pay an order within days, and some pay for years from one bank account. */
@@ -51,7 +51,7 @@ export async function suggestionsFor(
     found.set(key, known);
   };
   for (const order of byCode)
-    add(exact.includes(order.code) ? "code" : "near_code", order.accountId, order);
+    add(exact.includes(order.code) ? "exact_code" : "code", order.accountId, order);
   for (const order of byAmount) add("amount", order.accountId, order);
   for (const accountId of accounts) {
     const orders = [...found.values()].filter((one) => one.order && one.accountId === accountId);
@@ -59,7 +59,7 @@ export async function suggestionsFor(
     for (const { why } of orders) why.add("payer");
   }
   const all = [...found.values()].map((one) => ({ ...one, why: [...one.why] }));
-  const points = { code: 4, near_code: 3, amount: 1, payer: 1 };
+  const points = { exact_code: 4, code: 3, amount: 1, payer: 1 };
   const weight = ({ why }: Suggestion) => why.reduce((sum, reason) => sum + points[reason], 0);
   return all.sort((one, other) => weight(other) - weight(one)).slice(0, SUGGESTIONS_MAX);
 }

@@ -201,10 +201,18 @@ export function transferRoutes(
           return confirmation.needed(services, movement, wanted.confirm_above_vnd);
         };
         const request = { topUp: transfer.reference, totalMicroVnd: undefined, reason, confirm };
-        const correction = correctionJson(
-          await corrections.current.takeBack({ ...request, asMuchAsThereIs }),
-          "transfer",
-        );
+        const taken = await corrections.current.takeBack({ ...request, asMuchAsThereIs });
+        const isSpent = taken.kind === "short" && taken.availableMicroVnd === 0n;
+        if (isSpent && !asMuchAsThereIs) {
+          return refuse.conflict(
+            "The customer has spent all of it. Nothing has changed; --as-much-as-there-is takes nothing, and the transfer " +
+              "can be assigned again.",
+            { code: "below_zero", param: "transfer" },
+          );
+        }
+        const correction = isSpent
+          ? { amount_vnd: "0", applied: false }
+          : correctionJson(taken, "transfer");
         if (isRefusal(correction)) return correction;
         await releaseTransfer(database, transfer, reason);
         const now = await transferOf(database, transfer.id);

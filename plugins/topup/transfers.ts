@@ -355,7 +355,7 @@ export async function releaseTransfer(
   await database.query(
     `update bank_transfers set state = 'unmatched', cause = 'taken_back', round = round + 1, account_id = null,
       order_id = null, credited_at = null, decided_at = now(), decision = $3
-    where id = $1 and reference = $2 and state = 'credited' and was_taken_back(reference, account_id)`,
+    where id = $1 and reference = $2 and state = 'credited' and was_taken_back(reference)`,
     [id, reference, reason],
   );
 }

@@ -14,7 +14,7 @@ export const VOUCHER_REFERENCE = "voucher:";
 /** Prefix of the references of rows that mend a drift: see `mend_wallet`. */
 export const DRIFT_REFERENCE = "drift:";
 
-const OWN = [
+const PREFIXES = [
   TRANSFER_REFERENCE,
   TAKEN_BACK_REFERENCE,
   REFUND_REFERENCE,
@@ -26,7 +26,8 @@ const OWN = [
 /** References that the gateway itself makes: they name what caused a movement. */
 export const ownReferences = {
   transfer: TRANSFER_REFERENCE,
-  has: (reference: string): boolean => OWN.some((own) => reference.startsWith(own)),
+  prefixes: PREFIXES.join(", "),
+  has: (reference: string): boolean => PREFIXES.some((own) => reference.startsWith(own)),
 };
 
 /** More corrections of one cause than any operator makes. */

@@ -392,7 +392,7 @@ export interface Maintenance {
 }
 
 export interface Suggestion {
-  readonly why: readonly ("code" | "near_code" | "amount" | "payer")[];
+  readonly why: readonly ("exact_code" | "code" | "amount" | "payer")[];
   readonly account: string;
   readonly email: string | null;
   readonly order: string | null;

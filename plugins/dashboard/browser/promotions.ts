@@ -1,17 +1,22 @@
 import { el } from "../../page-parts/browser/dom.ts";
 import { percent, vnd } from "../../page-parts/browser/format.ts";
 import { icon } from "../../page-parts/browser/icons.ts";
+import { card } from "../../page-parts/browser/page-head.ts";
 import type { Promotions } from "./contract.ts";
 import { t } from "./text.ts";
 
-/** Each discount by its name, with the customer's progress towards those to earn. */
-export function promotionList({
+/**
+ * Each discount by its name, with the customer's progress towards those to earn; undefined if there is none. One of 0 % is
+ * switched off.
+ */
+export function promotionCard({
   lifetime,
   daily,
   discount_bps,
   account_bps,
-}: Promotions): HTMLElement {
-  return el(
+}: Promotions): HTMLElement | undefined {
+  if (Math.max(lifetime.discount_bps, daily.discount_bps, discount_bps) === 0) return undefined;
+  const list = el(
     "div",
     { class: "stack" },
     el(
@@ -28,19 +33,22 @@ export function promotionList({
         { class: "promotion" },
         head(t("promotions.account", { percent: percent(account_bps) }), true),
       ),
-    promotion(
-      t("promotions.lifetime", { percent: percent(lifetime.discount_bps) }),
-      Number(lifetime.total_vnd),
-      Number(lifetime.threshold_vnd),
-      lifetime.active,
-    ),
-    promotion(
-      t("promotions.daily", { percent: percent(daily.discount_bps) }),
-      Number(daily.today_vnd),
-      Number(daily.threshold_vnd),
-      daily.active,
-    ),
+    lifetime.discount_bps > 0 &&
+      promotion(
+        t("promotions.lifetime", { percent: percent(lifetime.discount_bps) }),
+        Number(lifetime.total_vnd),
+        Number(lifetime.threshold_vnd),
+        lifetime.active,
+      ),
+    daily.discount_bps > 0 &&
+      promotion(
+        t("promotions.daily", { percent: percent(daily.discount_bps) }),
+        Number(daily.today_vnd),
+        Number(daily.threshold_vnd),
+        daily.active,
+      ),
   );
+  return card(t("promotions.title"), list);
 }
 
 function promotion(

@@ -98,6 +98,33 @@ t.test("a top-up in a browser", async (t) => {
     t.strictSame(complaints, []);
   });
 
+  t.test("shows no discount that is switched off", async (t) => {
+    const { page, session } = await stage.customer();
+    const off = {
+      threshold_vnd: "5",
+      today_vnd: "0",
+      total_vnd: "0",
+      discount_bps: 0,
+      active: false,
+    };
+    let daily: object = { ...off, discount_bps: 100 };
+    await page.route("**/account/v1/promotions", (route) =>
+      route.fulfill({ json: { discount_bps: 0, account_bps: 0, lifetime: off, daily } }),
+    );
+    await signInByForm(page, stage.url, session.email);
+    for (const path of ["", "/top-up", "/money"]) {
+      await page.goto(`${stage.url}/dashboard${path}`);
+      await page.getByText("Giảm thêm 1% trong ngày").waitFor();
+      t.equal(await page.getByText("Giảm 0%").count(), 0, path);
+    }
+    daily = off;
+    for (const path of ["", "/top-up", "/money"]) {
+      await page.goto(`${stage.url}/dashboard${path}`);
+      await page.waitForLoadState("networkidle");
+      t.equal(await page.getByRole("heading", { name: "Ưu đãi" }).count(), 0, path);
+    }
+  });
+
   t.test("lists older ones once for two clicks, and says if that fails", async (t) => {
     const { page, session } = await stage.customer();
     await ledgerSql(

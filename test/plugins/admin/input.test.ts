@@ -217,3 +217,15 @@ t.test(
     t.equal(leap.from?.start.toISOString(), "2028-02-29T03:00:00.000Z");
   },
 );
+
+t.test(
+  "admin input: a refusal of a reference names each prefix that is the gateway's own",
+  async (t) => {
+    for (const prefix of ["transfer:", "taken-back:", "refund:", "bonus:", "voucher:", "drift:"]) {
+      const sent = { amount_vnd: "5", reference: `${prefix}17`, reason: null };
+      const { param, message } = refused(readBody(movement, body(sent)));
+      t.equal(param, "reference");
+      t.ok(message.includes(` ${prefix}`), message);
+    }
+  },
+);

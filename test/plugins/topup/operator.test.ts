@@ -87,7 +87,7 @@ t.test("an unmatched transfer", async (t) => {
       return body["list"];
     };
     t.match(await suggested({ transferAmount: 345_000, content: `MB ${typed} ck` }), [
-      { why: ["near_code", "amount"], email: minh.email, order: mine.code, status: "open" },
+      { why: ["code", "amount"], email: minh.email, order: mine.code, status: "open" },
     ]);
     t.match(await suggested({ transferAmount: 50_000, content: `FT0123 ${payer}` }), [
       { why: ["payer"], account: lan.accountId, order: null },
@@ -96,8 +96,8 @@ t.test("an unmatched transfer", async (t) => {
     // A code of two that is exact comes first.
     const both = { transferAmount: 52_000, content: `${typed} ${paid.code}`, accountNumber: "777" };
     t.match(await suggested(both), [
-      { why: ["code"], order: paid.code, status: "paid" },
-      { why: ["near_code"], order: mine.code },
+      { why: ["exact_code"], order: paid.code, status: "paid" },
+      { why: ["code"], order: mine.code },
     ]);
   });
 

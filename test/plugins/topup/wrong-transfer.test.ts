@@ -116,34 +116,40 @@ t.test("money that went wrong", async (t) => {
     t.equal(await spendable(accountId), "0");
   });
 
-  t.test("if all is spent, takes nothing if asked to, and the transfer goes to its owner", async (t) => {
-    const [wrong, right] = [await createCustomer(gateway), await createCustomer(gateway)];
-    const id = await transferTo(wrong.accountId, 100_000);
-    const spent = { amount_vnd: "-100000", reference: `spent-${id}`, reason: "spent" };
-    await admin(gateway, "POST", `/accounts/${wrong.accountId}/adjustments`, spent);
-    const short = await reverse(id);
-    t.equal(short.status, 409);
-    t.match(String(errorOf(short)["message"]), /0 đ available.*--as-much-as-there-is/);
-    const all = { as_much_as_there_is: true, confirm_above_vnd: "0" };
-    const answers = await Promise.all([1, 2, 3, 4].map(() => reverse(id, all)));
-    for (const { status, body } of [...answers, await reverse(id, all)]) {
-      t.equal(status, 200, JSON.stringify(body));
-      t.match(body, { state: "unmatched", cause: "taken_back", account: null });
-    }
-    t.match(answers[0]?.body["taken_back"] ?? answers[1]?.body["taken_back"], {
-      ...{ amount_vnd: "0", left_vnd: "100000", applied: false },
-    });
-    for (let n = 0; n < 2; n++) t.equal((await assign(id, right.accountId)).status, 200);
-    t.strictSame(
-      [await spendable(wrong.accountId), await spendable(right.accountId)],
-      ["0", "100000"],
-    );
-    // The first customer still owes it.
-    await credit(gateway, wrong.accountId, 30_000, `later-${id}`);
-    const later = await refund({ top_up: `transfer:${id}`, ...all, confirm_above_vnd: undefined });
-    t.match(later.body, { amount_vnd: "30000", left_vnd: "70000" });
-    t.equal(await spendable(right.accountId), "100000");
-  });
+  t.test(
+    "if all is spent, takes nothing if asked to, and the transfer goes to its owner",
+    async (t) => {
+      const [wrong, right] = [await createCustomer(gateway), await createCustomer(gateway)];
+      const id = await transferTo(wrong.accountId, 100_000);
+      const spent = { amount_vnd: "-100000", reference: `spent-${id}`, reason: "spent" };
+      await admin(gateway, "POST", `/accounts/${wrong.accountId}/adjustments`, spent);
+      const short = await reverse(id);
+      t.equal(short.status, 409);
+      t.match(String(errorOf(short)["message"]), /spent all of it.*--as-much-as-there-is/);
+      const all = { as_much_as_there_is: true, confirm_above_vnd: "0" };
+      const answers = await Promise.all([1, 2, 3, 4].map(() => reverse(id, all)));
+      for (const { status, body } of [...answers, await reverse(id, all)]) {
+        t.equal(status, 200, JSON.stringify(body));
+        t.match(body, { state: "unmatched", cause: "taken_back", account: null });
+      }
+      const reversed = answers.find(({ body }) => "taken_back" in body);
+      t.match(reversed?.body["taken_back"], { amount_vnd: "0", applied: false });
+      for (let n = 0; n < 2; n++) t.equal((await assign(id, right.accountId)).status, 200);
+      t.strictSame(
+        [await spendable(wrong.accountId), await spendable(right.accountId)],
+        ["0", "100000"],
+      );
+      // The first customer still owes it.
+      await credit(gateway, wrong.accountId, 30_000, `later-${id}`);
+      const later = await refund({
+        top_up: `transfer:${id}`,
+        ...all,
+        confirm_above_vnd: undefined,
+      });
+      t.match(later.body, { amount_vnd: "30000", left_vnd: "70000" });
+      t.equal(await spendable(right.accountId), "100000");
+    },
+  );
 
   t.test("while calls hold all that is left, stays with the wrong customer", async (t) => {
     const { accountId } = await createCustomer(gateway);

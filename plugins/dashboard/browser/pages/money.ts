@@ -16,7 +16,7 @@ import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { addressOf, get } from "../api.ts";
 import type { Promotions, Statement, StatementRow } from "../contract.ts";
 import { CELLS, movedAmount, whatMoved } from "../movements.ts";
-import { promotionList } from "../promotions.ts";
+import { promotionCard } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
@@ -73,9 +73,8 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   const promotions = get<Promotions>("/promotions").catch(() => undefined);
   await load();
   const offered = await promotions;
-  if (offered && !signal.aborted) {
-    root.append(card(t("promotions.title"), promotionList(offered)));
-  }
+  const discounts = offered && promotionCard(offered);
+  if (discounts && !signal.aborted) root.append(discounts);
 }
 
 /** The operator may have switched off the plugin that closes statements. */

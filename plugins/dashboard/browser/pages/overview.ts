@@ -19,7 +19,7 @@ import type {
 } from "../contract.ts";
 import { BAR_DAYS, dailySums, firstOfMonth } from "../daily-sums.ts";
 import { dayBars } from "../day-bars.ts";
-import { promotionList } from "../promotions.ts";
+import { promotionCard } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
@@ -60,7 +60,8 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   if (signal.aborted) return;
   if (data.length > 0) root.append(card(t("overview.calls"), callTable(data), allCalls()));
   // There are none without top-ups.
-  if (offered) root.append(card(t("promotions.title"), promotionList(offered)));
+  const discounts = offered && promotionCard(offered);
+  if (discounts) root.append(discounts);
 }
 
 function allCalls(): HTMLElement {

@@ -7,7 +7,7 @@ import { go } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get, post } from "../api.ts";
 import type { Promotions, TopUp, TopUpSettings } from "../contract.ts";
-import { promotionList } from "../promotions.ts";
+import { promotionCard } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 import { bonusList, bonusOf } from "./bonus.ts";
@@ -42,7 +42,7 @@ export async function renderNewOrder({ root, signal }: PageContext): Promise<voi
         "div",
         { class: "grid" },
         bonuses.length > 0 && card(t("bonus.title"), bonusList(bonuses)),
-        promotions && card(t("promotions.title"), promotionList(promotions)),
+        promotions && promotionCard(promotions),
       ),
     ),
     card(t("topup.history"), history),
