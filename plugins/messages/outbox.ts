@@ -96,6 +96,9 @@ const IS_IN: Readonly<Record<MessageState, string>> = {
 const IS_CHOSEN =
   "sent_at is null and (id = $1::bigint or ($1::bigint is null and failed_at is not null))";
 
+/** To a channel of operators that is no mail. */
+const IS_POSTED = "coalesce(channel in ('webhook', 'telegram'), false)";
+
 /** Of mails to customers. */
 interface OutboxState {
   readonly givenUp: number;
@@ -111,9 +114,9 @@ interface OutboxState {
  */
 export class Outbox {
   private readonly throttledLog: ThrottledLog;
-  private readonly mails = new PeriodicTask(() => this.round("channel is null"));
-  /** Apart from mails: no alarm waits behind an announcement, or for a mail server that takes nothing. */
-  private readonly notices = new PeriodicTask(() => this.round("channel is not null"));
+  private readonly mails = new PeriodicTask(() => this.round(`not ${IS_POSTED}`));
+  /** Apart from mails: none waits for a mail server that takes nothing. */
+  private readonly posted = new PeriodicTask(() => this.round(IS_POSTED));
 
   constructor(private readonly parts: Parts) {
     this.throttledLog = new ThrottledLog(parts.services.log);
@@ -146,7 +149,8 @@ export class Outbox {
       values ($1, $2, $3, $4, $5::text::json, $6, $6) on conflict (cause) do nothing`,
       [cause, channel, kind, about, JSON.stringify(texts), this.at(0)],
     );
-    this.notices.hurry();
+    this.mails.hurry();
+    this.posted.hurry();
   }
 
   /** See `Messages.announce`. */
@@ -201,7 +205,7 @@ export class Outbox {
       [id ?? null, this.at(0)],
     );
     this.mails.hurry();
-    this.notices.hurry();
+    this.posted.hurry();
     return found.length;
   }
 
@@ -249,11 +253,11 @@ export class Outbox {
 
   start(): void {
     this.mails.start();
-    this.notices.start();
+    this.posted.start();
   }
 
   async stop(): Promise<void> {
-    await withTimeout(Promise.all([this.mails.stop(), this.notices.stop()]), STOP_MS);
+    await withTimeout(Promise.all([this.mails.stop(), this.posted.stop()]), STOP_MS);
   }
 
   private async round(which: string): Promise<number> {
@@ -268,14 +272,15 @@ export class Outbox {
     }
   }
 
-  /** Takes messages that are due, so that no other gateway sends them. Those that go to all customers come last. */
+  /** Takes messages that are due, so that no other gateway sends them. Those to operators come first, those to all customers last. */
   private claim(which: string): Promise<Claimed[]> {
     return this.parts.services.database.query<Claimed>(
       `update messages message set attempts = attempts + 1, failure = null, due_at = $2
       where id in (
         select id from messages
         where sent_at is null and failed_at is null and due_at <= $1 and ${which}
-        order by (announcement is not null or kind = 'statement'), due_at, id limit ${AT_ONCE} for update skip locked
+        order by (channel is null), (announcement is not null or kind = 'statement'), due_at, id
+        limit ${AT_ONCE} for update skip locked
       )
       returning id, account_id as "accountId", email, channel, kind, about, texts, token::text as token, attempts,
         (select vi from message_announcements where name = announcement) as vi,

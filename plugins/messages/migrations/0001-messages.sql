@@ -79,8 +79,8 @@ create table message_troubles (
   told_newest_at timestamptz
 );
 
--- Those that go to all customers come last.
-create index messages_due on messages ((announcement is not null or kind = 'statement'), due_at, id)
+-- Those to operators come first, those to all customers last.
+create index messages_due on messages ((channel is null), (announcement is not null or kind = 'statement'), due_at, id)
   where sent_at is null and failed_at is null;
 create index messages_channel on messages (channel, sent_at) where channel is not null;
 create index messages_sent on messages (sent_at) where sent_at is not null;

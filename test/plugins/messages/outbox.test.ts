@@ -8,6 +8,7 @@ import { type AccountsGateway, MAIL_FROM, startAccountsGateway } from "../../sup
 import { type AdminTarget, admin, createCustomer } from "../../support/admin.ts";
 import { ArmedGateway } from "../../support/armed.ts";
 import { BrowserSession, ownAddress, PASSWORD, signedUp } from "../../support/browser-session.ts";
+import { startLocalServer } from "../../support/local-server.ts";
 import { startMailServer } from "../../support/mail-server.ts";
 import { until } from "../../support/until.ts";
 import { bootInProcess, type GatewayInProcess } from "../accounts/in-process.ts";
@@ -283,9 +284,17 @@ t.test("messages of one outbox", async (t) => {
   const texts = { vi: text, en: text };
   const { accountId } = await createCustomer(booted);
   const counts = { sent: 0, refused: 0, channel: 0, failed: 0 };
+  let hooked = 0;
+  const hook = await startLocalServer((_request, response) => {
+    hooked++;
+    response.end();
+  });
+  t.teardown(() => hook.stop());
+  const webhook = { url: hook.url, secret: "a secret of the webhook", allow_private: true };
   const outboxWith = (send: Transport["send"]) => {
     const transport = { send, close() {} };
-    const options = { language: "en" as const, mail: ["ops@tollgate.test"], remind_hours: 24 };
+    const mail = ["ops@tollgate.test"];
+    const options = { language: "en" as const, mail, webhook, remind_hours: 24 };
     const channels = new Channels(options, transport);
     return new Outbox({ services, transport, channels, counts });
   };
@@ -306,11 +315,11 @@ t.test("messages of one outbox", async (t) => {
     );
     t.strictSame(
       waiting.map(({ kind }) => kind),
-      Array.from({ length: 6 }, () => "statement"),
+      Array.from({ length: 7 }, () => "statement"),
     );
   });
 
-  t.test("a mail server that does not reply holds up no stop", async (t) => {
+  t.test("a mail server that does not reply holds up no stop, and no other channel", async (t) => {
     let isAsked = false;
     const outbox = outboxWith(() => {
       isAsked = true;
@@ -319,6 +328,8 @@ t.test("messages of one outbox", async (t) => {
     await write("stuck", "new-browser");
     outbox.start();
     await until("a mail is sent", () => isAsked);
+    await outbox.postTo("webhook", notice("holds"));
+    await until("the webhook is", () => hooked === 1);
     const beganMs = performance.now();
     await outbox.stop();
     t.ok(performance.now() - beganMs < 10_000);

@@ -6,7 +6,11 @@ import { findTroubles } from "../../../plugins/messages/troubles.ts";
 function services(parts: object) {
   const status = { storeFaults: [], holdStoreHealth: () => ({ kind: "ok" }) };
   const none = {
-    ...{ gauges: { all: [] }, upstreams: { all: () => [] }, config: { limits: { callMs: 900_000 } } },
+    ...{
+      gauges: { all: [] },
+      upstreams: { all: () => [] },
+      config: { limits: { callMs: 900_000 } },
+    },
     ...{ status: { ...status, ledgerWentBack: () => false } },
   };
   return { ...none, ...parts } as never;
