@@ -4,8 +4,11 @@ import type { Clock } from "../process/clock.ts";
 import { isRefusal, type Refusal, refuse } from "../wire/refusal.ts";
 
 export function bodyTooLarge(bytesMax: number): Refusal {
-  const megabytes = bytesMax / 1_048_576;
-  return refuse.tooLarge(`The request body is larger than the limit of ${megabytes} MB.`);
+  if (bytesMax === 0) return refuse.tooLarge("This address takes no body.");
+  const [size, unit] = bytesMax < BYTES_PER_MB ? [1_024, "KB"] : [BYTES_PER_MB, "MB"];
+  return refuse.tooLarge(
+    `The request body is larger than the limit of ${bytesMax / size} ${unit}.`,
+  );
 }
 
 /** Returns the length that a request declares; undefined if it declares none. */
@@ -232,9 +235,9 @@ const NOTHING = Buffer.alloc(0);
 
 /** This much of each body does not count, so that short requests are served while long ones take all of the budget. */
 const FREE_BYTES = 16 * 1024;
-/** The part of the budget that one key may use, as a divisor: a quarter of the bytes, and of the calls. */
-const SHARE_OF_KEY = 4;
-/** The part of the budget for requests that hold no money, as a divisor. Of it, a key may have one body at a time. */
+/** The part of the budget that one account may use, as a divisor: a quarter of the bytes, and of the calls. */
+const SHARE_OF_ACCOUNT = 4;
+/** The part of the budget for requests that hold no money, as a divisor. Of it, an account may have one body at a time. */
 const SHARE_OF_FREE = 8;
 /** This much of each body is read without a wait, and not counted. */
 const PROMPT_BYTES = 512 * 1024;
@@ -242,19 +245,22 @@ const PROMPT_BYTES = 512 * 1024;
 const STRANGERS = "";
 
 interface BudgetLimits {
-  /** Maximum bytes of all bodies that are arriving. */
-  readonly receivingBytesMax: number;
-  /** Maximum bytes of one body: a key can always send one. */
+  /** Maximum bytes of all bodies in memory. */
+  readonly bodiesBytesMax: number;
+  /** Maximum bytes of one body: an account can always send one. */
   readonly bodyBytesMax: number;
   /** Maximum number of bodies that are arriving. */
   readonly callsMax: number;
 }
 
-/** The use of one key by its bodies: by those that hold money, or by those that hold none. */
+/** The use of one account by its bodies: by those that hold money, or by those that hold none. */
 interface Use {
   readonly name: string;
   readonly isFree: boolean;
   bytes: number;
+  /** Bodies that arrive. */
+  arriving: number;
+  /** Bodies whose bytes count. */
   bodies: number;
 }
 
@@ -264,15 +270,15 @@ interface Sender {
 }
 
 /**
- * Bounds the memory of request bodies that are arriving, over all callers and for each key, and how fast they are read.
- * Without it, 150 connections that send 20 MB each and then wait fill any machine.
+ * Bounds the memory of request bodies, over all callers and for each account, and how fast they are read. Without it, 150
+ * connections that send 20 MB each and then wait fill any machine, and so do as many calls whose provider takes a minute.
  */
 export class BodyBudget {
   /** @internal */
   readonly pace: BodyPace;
   private bytes = 0;
   private freeBytes = 0;
-  private readonly byKey = new Map<string, Use>();
+  private readonly byAccount = new Map<string, Use>();
 
   constructor(
     public limits: BudgetLimits,
@@ -290,13 +296,13 @@ export class BodyBudget {
     return new Share(this, sender);
   }
 
-  private hasRoom(use: Use, bytesOfKey: number): Refusal | undefined {
-    const { bodyBytesMax, receivingBytesMax } = this.limits;
-    // A key may have its share, and always one whole body.
-    const share = use.isFree ? 0 : receivingBytesMax / SHARE_OF_KEY;
-    if (use.bytes + bytesOfKey > Math.max(bodyBytesMax, share)) return TOO_MUCH_OF_KEY;
-    const freeMax = Math.max(bodyBytesMax, receivingBytesMax / SHARE_OF_FREE);
-    return use.isFree && this.freeBytes + bytesOfKey > freeMax ? FULL : undefined;
+  private hasRoom(use: Use, bytes: number): Refusal | undefined {
+    const { bodyBytesMax, bodiesBytesMax } = this.limits;
+    // An account may have its share, and always one whole body.
+    const share = use.isFree ? 0 : bodiesBytesMax / SHARE_OF_ACCOUNT;
+    if (use.bytes + bytes > Math.max(bodyBytesMax, share)) return TOO_MUCH_OF_ACCOUNT;
+    const freeMax = Math.max(bodyBytesMax, bodiesBytesMax / SHARE_OF_FREE);
+    return use.isFree && this.freeBytes + bytes > freeMax ? FULL : undefined;
   }
 
   private count(use: Use, bytes: number): void {
@@ -304,36 +310,37 @@ export class BodyBudget {
     if (use.isFree) this.freeBytes += bytes;
   }
 
-  /** @internal Counts bytes for all, and for a key those that it has not announced. */
-  take(bytes: number, use: Use | undefined, bytesOfKey: number): Refusal | undefined {
-    if (this.bytes + bytes > this.limits.receivingBytesMax) return FULL;
-    const refusal = use && this.hasRoom(use, bytesOfKey);
+  /** @internal Counts bytes for all, and for an account those that it has not announced. */
+  take(bytes: number, use: Use | undefined, unannounced: number): Refusal | undefined {
+    if (this.bytes + bytes > this.limits.bodiesBytesMax) return FULL;
+    const refusal = use && this.hasRoom(use, unannounced);
     if (refusal) return refusal;
     this.bytes += bytes;
-    if (use) this.count(use, bytesOfKey);
+    if (use) this.count(use, unannounced);
     return undefined;
   }
 
   /** @internal */
-  join(bytes: number, key: string, isFree: boolean): Use | Refusal {
-    const name = isFree ? `free ${key}` : key;
-    const use = this.byKey.get(name) ?? { name, isFree, bytes: 0, bodies: 0 };
-    const bodiesMax = Math.max(1, this.limits.callsMax / SHARE_OF_KEY);
-    const refusal = use.bodies >= bodiesMax ? TOO_MUCH_OF_KEY : this.hasRoom(use, bytes);
+  join(bytes: number, account: string, isFree: boolean): Use | Refusal {
+    const name = isFree ? `free ${account}` : account;
+    const use = this.byAccount.get(name) ?? { name, isFree, bytes: 0, arriving: 0, bodies: 0 };
+    const arrivingMax = Math.max(1, this.limits.callsMax / SHARE_OF_ACCOUNT);
+    const refusal = use.arriving >= arrivingMax ? TOO_MUCH_OF_ACCOUNT : this.hasRoom(use, bytes);
     if (refusal) return refusal;
     this.count(use, bytes);
+    use.arriving++;
     use.bodies++;
-    this.byKey.set(name, use);
+    this.byAccount.set(name, use);
     return use;
   }
 
   /** @internal */
-  leave(bytes: number, use: Use | undefined, bytesOfKey: number): void {
+  leave(bytes: number, use: Use | undefined, bytesOfAccount: number): void {
     this.bytes -= bytes;
     if (!use) return;
-    this.count(use, -bytesOfKey);
+    this.count(use, -bytesOfAccount);
     use.bodies--;
-    if (use.bodies === 0) this.byKey.delete(use.name);
+    if (use.bodies === 0) this.byAccount.delete(use.name);
   }
 }
 
@@ -342,9 +349,11 @@ export class Share {
   private bytesRead = 0;
   private bytes = 0;
   private counted = 0;
-  /** That of its key, once that is known. */
+  /** That of its account, once that is known. */
   private use: Use | undefined = undefined;
-  private countedOfKey = 0;
+  private countedOfAccount = 0;
+  /** True once the body is whole and a call has it. */
+  private isHanded = false;
   private released = false;
 
   constructor(
@@ -378,42 +387,60 @@ export class Share {
     this.bytes += bytes;
     const counted = Math.max(0, this.bytes - FREE_BYTES) - this.counted;
     if (counted <= 0 || this.released) return undefined;
-    const unannounced = Math.max(0, this.counted + counted - this.countedOfKey);
+    const unannounced = Math.max(0, this.counted + counted - this.countedOfAccount);
     const refusal = this.budget.take(counted, this.use, unannounced);
     if (refusal) return refusal;
     this.counted += counted;
-    if (this.use) this.countedOfKey += unannounced;
+    if (this.use) this.countedOfAccount += unannounced;
     return undefined;
   }
 
   /**
-   * Counts this body for a key, with all bytes that it announces: those that the key's share cannot take are refused
-   * before they arrive. Returns the refusal if the key must not send it now. `isFree`: the request holds no money, so
-   * that a stranger can send it as often as one likes.
+   * Counts this body for an account, with all bytes that it announces: those that the account's share cannot take are
+   * refused before they arrive. Returns the refusal if the account must not send it now. `isFree`: the request holds no
+   * money, so that a stranger can send it as often as one likes.
    */
-  ofKey(key: string, bytesAnnounced = 0, isFree = false): Refusal | undefined {
+  ofAccount(account: string, bytesAnnounced = 0, isFree = false): Refusal | undefined {
     if (this.released) return undefined;
     const bytes = Math.max(this.counted, bytesAnnounced - FREE_BYTES);
-    const use = this.budget.join(bytes, key, isFree);
+    const use = this.budget.join(bytes, account, isFree);
     if (isRefusal(use)) return use;
     this.use = use;
-    this.countedOfKey = bytes;
+    this.countedOfAccount = bytes;
     return undefined;
   }
 
-  /** Gives back what this body took: it has been handed on, refused or cut off. */
+  /** True if this body is so long that it takes a part. */
+  get isCounted(): boolean {
+    return this.counted > 0;
+  }
+
+  /** The whole body goes to its call, and counts until `letGo`. */
+  hand(): void {
+    if (this.released || this.isHanded) return;
+    this.isHanded = true;
+    if (this.use) this.use.arriving--;
+  }
+
+  /** Gives back what this body took, unless a call has it: it was refused or cut off. */
   release(): void {
+    if (!this.isHanded) this.letGo();
+  }
+
+  /** Gives back what this body took: its call has dropped it. */
+  letGo(): void {
+    this.hand();
     if (this.released) return;
     this.released = true;
-    this.budget.leave(this.counted, this.use, this.countedOfKey);
+    this.budget.leave(this.counted, this.use, this.countedOfAccount);
   }
 }
 
 const FULL = refuse.unavailable(
-  "The gateway is receiving as many long requests as it can take; try again shortly.",
+  "The gateway has as many long requests as it can take; try again shortly.",
 );
-const TOO_MUCH_OF_KEY = refuse.rateLimited(
-  "Too many requests with this key are being sent at once; wait until some have arrived.",
+const TOO_MUCH_OF_ACCOUNT = refuse.rateLimited(
+  "Too many long requests of this account are served at once; wait until some have ended.",
   { headers: ["retry-after", "1"] },
 );
 

@@ -388,6 +388,8 @@ function edited(bytes: Buffer, edits: readonly Edit[]): Buffer {
   return out;
 }
 
+const MARK = Buffer.from("\ufeff");
+
 /**
  * Reads a JSON body. Returns it, or the refusal that says what is wrong. The body keeps the bytes.
  *
@@ -397,10 +399,13 @@ function edited(bytes: Buffer, edits: readonly Edit[]): Buffer {
  * Only in the arguments of tools, numbers stay as they came, since a tool may take them for an id, and names keep their order.
  */
 export function readJson(
-  bytes: Buffer,
+  came: Buffer,
   conversation?: string,
   isWritten = false,
 ): RequestBody | Refusal {
+  // PowerShell 5.1 begins each file in UTF-8 with a mark.
+  const hasMark = MARK.equals(came.subarray(0, MARK.length));
+  const bytes = hasMark ? Buffer.from(came.subarray(MARK.length)) : came;
   if (!isUtf8(bytes))
     return refuse.badRequest("The request body is not UTF-8: send JSON in UTF-8.");
   const scan = scanJson(bytes);

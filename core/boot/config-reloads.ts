@@ -30,7 +30,10 @@ export class ConfigReloads implements Reloads {
   }
 
   async read(): Promise<ReadConfig> {
-    const next = await this.parts.load();
+    const next = await this.parts.load().catch((error: unknown) => {
+      this.parts.log.error({ err: error }, "the new config cannot be read; keeping the old one");
+      throw error;
+    });
     if (!next.ok) {
       this.parts.log.error(
         { problems: next.problems },
@@ -51,8 +54,12 @@ export class ConfigReloads implements Reloads {
 
   /** Reads and applies the config, for a signal, which gets no reply. */
   async run(signal: string): Promise<void> {
-    const next = await this.read();
-    if (next.ok) await next.apply(causedBy(signal)).catch(() => undefined);
+    try {
+      const next = await this.read();
+      if (next.ok) await next.apply(causedBy(signal));
+    } catch {
+      // It is logged.
+    }
   }
 
   private async apply(config: GatewayConfig, cause: ReloadCause): Promise<readonly string[]> {

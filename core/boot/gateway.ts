@@ -41,7 +41,14 @@ import { wires } from "../wire/wires.ts";
 import { ConfigReloads, type LoadConfig } from "./config-reloads.ts";
 import { warnOfExposure } from "./exposure.ts";
 import { Money } from "./money.ts";
-import { changedSettings, inForce, PluginRunner, type Running, whenOver } from "./plugins.ts";
+import {
+  changedSettings,
+  inForce,
+  PluginRunner,
+  type Running,
+  takesPartInCalls,
+  whenOver,
+} from "./plugins.ts";
 import { SlotBoard } from "./slots.ts";
 
 const X_FORWARDED_FOR_IGNORED =
@@ -80,6 +87,10 @@ export class Gateway {
   /** The address at which it takes calls: `http://127.0.0.1:8080`. Set here alone. */
   address = "";
   private lastReload: Promise<unknown> = Promise.resolve();
+  /** Plugins of earlier configs that calls in flight still use. */
+  private readonly replaced = new Set<Running>();
+  /** Resolves once the other plugins of earlier configs have stopped. */
+  private stopping: Promise<unknown> = Promise.resolve();
 
   private constructor(
     private config: GatewayConfig,
@@ -181,7 +192,10 @@ export class Gateway {
     await this.server.drain(this.config.limits);
     this.server.close();
     await this.bodyThreads.stop();
-    await this.runner.stop(this.running);
+    const replaced = [...this.replaced];
+    this.replaced.clear();
+    await this.stopping;
+    await this.runner.stop([...replaced, ...this.running]);
     await this.refused.stop();
     await this.accounts.keyChanges.stop();
     await this.parts.money.stop();
@@ -239,9 +253,13 @@ export class Gateway {
     const made = started.filter((entry) => !running.includes(entry));
     for (const entry of made) await runner.listening(entry, this.address);
     const stopped = running.filter((entry) => !started.includes(entry));
-    // Calls in flight keep the plugins and connections of the old config.
+    // Calls in flight keep the plugins and connections of the old config. The tasks of others must not go on with it.
+    const idle = stopped.filter(({ plugin }) => !takesPartInCalls(plugin));
+    this.stopping = Promise.all([this.stopping, runner.stop(idle)]);
+    const busy = stopped.filter((entry) => !idle.includes(entry));
+    for (const entry of busy) this.replaced.add(entry);
     void whenOver([...server.callsInFlight], server, clock).then(async () => {
-      await runner.stop(stopped);
+      await runner.stop(busy.filter((entry) => this.replaced.delete(entry)));
       await upstreams.close();
     });
     return changedSettings(given, config);

@@ -98,6 +98,11 @@ export class PluginRunner {
   }
 }
 
+/** Returns true if calls in flight run the plugin's methods until they are over. */
+export function takesPartInCalls({ admit, request, stream, close, ended }: Plugin): boolean {
+  return [admit, request, stream, close, ended].some((method) => method !== undefined);
+}
+
 /** Returns true if the running plugin has the module and options of `loaded`, and nothing that it reads has changed. */
 function isUnchanged(running: Running, loaded: LoadedPlugin, config: ConfigWithPlugins): boolean {
   const { name, module, options } = running.loaded;

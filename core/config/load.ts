@@ -118,7 +118,7 @@ function toConfig(
     stores: { ...stores, monthsKept },
     limits: {
       bodyBytesMax: limits.body_mb * MB,
-      receivingBytesMax: limits.receiving_mb * MB,
+      bodiesBytesMax: limits.bodies_mb * MB,
       headerBytesMax: limits.header_kb * 1024,
       keyCacheBytesMax: limits.key_cache_mb * MB,
       replyBytesMax: limits.reply_mb * MB,

@@ -78,7 +78,7 @@ export function reviewConfig(
 
   if (times) {
     for (const [name, least] of [
-      ["receiving_mb", "body_mb"],
+      ["bodies_mb", "body_mb"],
       ["unread_mb", "reply_mb"],
     ] as const) {
       if (times[name] < times[least])

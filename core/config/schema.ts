@@ -129,9 +129,9 @@ export const stores = v.optional(
 export const limits = v.optional(
   mapping({
     body_mb: setting(whole(1, 1024), "Largest request body, in MB.", 20),
-    receiving_mb: setting(
+    bodies_mb: setting(
       whole(1, 1_048_576),
-      "Maximum MB of request bodies that arrive at the same time; a quarter of it for one key.",
+      "Maximum MB of request bodies that arrive or wait for their providers; a quarter of it for one account.",
       512,
     ),
     header_kb: setting(whole(4, 256), "Largest request head, in KB.", 16),

@@ -74,6 +74,7 @@ export class Incoming {
     const over: OnOver = (call, pipeline) => {
       clearTimeout(this.readingOn);
       this.reading?.stop();
+      this.share.letGo();
       onOver(call, pipeline);
     };
     const onBug = (error: unknown) => this.bug(error);
@@ -140,18 +141,26 @@ export class Incoming {
     const admitted = () => {
       this.call.step("reading");
       const full = inFlight.takePlace(this.call, this.runtime.limits);
-      if (!full && this.early) return this.hand(this.early, next);
-      const { key, endpoint } = this.call;
-      const refusal = full ?? (key && share.ofKey(key.id, length, endpoint.serves.length === 0));
+      const { early } = this;
+      if (!full && early && !share.isCounted) return this.hand(early, next);
+      const { key } = this.call;
+      const refusal = full ?? (key && share.ofAccount(key.accountId, length, this.isFree));
       if (refusal) this.refuse(refusal);
+      else if (early) this.hand(early, next);
       else this.reading?.admit();
     };
     inItsTurn(() => this.run("admit", admitted));
   }
 
-  /** Hands the body on, and gives back its part of the budget. */
+  /** True for a request that holds no money. Its handler bounds the memory of the bodies that it keeps. */
+  private get isFree(): boolean {
+    return this.call.endpoint.serves.length === 0;
+  }
+
+  /** Hands the body on. It takes its part of the budget until the call drops it. */
   private hand(body: Buffer, next: (body: Buffer) => void): void {
     this.early = undefined;
+    if (!this.isFree) this.share.hand();
     try {
       next(body);
     } finally {

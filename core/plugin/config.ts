@@ -73,8 +73,8 @@ export interface ImageSettings {
 
 export interface Limits {
   readonly bodyBytesMax: number;
-  /** Maximum bytes of request bodies that arrive at the same time. */
-  readonly receivingBytesMax: number;
+  /** Maximum bytes of request bodies that arrive or wait for their providers. */
+  readonly bodiesBytesMax: number;
   readonly headerBytesMax: number;
   readonly replyBytesMax: number;
   /** Maximum memory of all replies that wait to be read. */

@@ -71,8 +71,9 @@ export interface Plugin {
   /** The gateway now takes calls at this address: `http://127.0.0.1:8080`. */
   listening?(address: string): void | Promise<void>;
   /**
-   * Runs after the plugin's last call, when the gateway stops or a reload drops the plugin. If it
-   * rejects, core logs the error.
+   * Runs after the plugin's last call, when the gateway stops, or a reload drops the plugin or
+   * gives it other options: at once if it has none of the methods for calls. If it rejects, core
+   * logs the error.
    */
   stop?(): Promise<void>;
 }

@@ -43,6 +43,8 @@ export default function simulator(_services: unknown, given: unknown): Plugin {
   let worker: Worker | undefined;
   return {
     name: "simulator",
+    // It serves the calls in flight, so it stops after them.
+    ended() {},
     async start() {
       worker = await startWorker(address);
     },

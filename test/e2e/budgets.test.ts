@@ -1,8 +1,9 @@
 import t from "tap";
-import { type Customer, createCustomer, wallet } from "../support/admin.ts";
+import { admin, type Customer, createCustomer, wallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { noCallsInFlight } from "../support/proof.ts";
+import type { Directive } from "../support/provider/directive.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 import { until } from "../support/until.ts";
 
@@ -16,7 +17,7 @@ t.test("a gateway with small budgets", async (t) => {
   let honest: Customer;
   t.before(async () => {
     gateway = await startGateway({
-      config: { limits: { body_mb: 4, receiving_mb: 10, calls_max: CALLS_MAX } },
+      config: { limits: { body_mb: 4, bodies_mb: 10, calls_max: CALLS_MAX } },
     });
     honest = await createCustomer(gateway, { creditVnd: 100_000 });
   });
@@ -45,7 +46,7 @@ t.test("a gateway with small budgets", async (t) => {
     client.destroy();
   });
 
-  t.test("keeps no more bodies of one key than its share, and serves the others", async (t) => {
+  t.test("keeps no more bodies of one account than its share, and serves the others", async (t) => {
     const { key } = await createCustomer(gateway, { creditVnd: 1_000 });
     const clients: RawClient[] = [];
     for (let n = 0; n < 4; n++) clients.push(await sending(key, 2 * MB));
@@ -54,7 +55,7 @@ t.test("a gateway with small budgets", async (t) => {
     for (const client of refused()) {
       const { status, body } = await client.response();
       t.equal(status, 429);
-      t.match(body.toString(), /with this key are being sent/);
+      t.match(body.toString(), /of this account are served/);
     }
     t.equal(await served(), 200);
     for (const client of clients) client.destroy();
@@ -77,6 +78,28 @@ t.test("a gateway with small budgets", async (t) => {
     t.equal(await served(), 200);
     for (const client of clients) client.destroy();
     await noCallsInFlight(gateway);
+  });
+
+  t.test("counts a body until its call has ended, whichever key sends it", async (t) => {
+    const { accountId, key } = await createCustomer(gateway, { creditVnd: 100_000 });
+    const { body } = await admin(gateway, "POST", `/accounts/${accountId}/keys`, { name: "b" });
+    const other = String(body["key"]);
+    const space = " ".repeat(3 * MB);
+    const long = (by: string, directive: Directive = {}) =>
+      ask(gateway.url, by, PATH, bodyOf(PATH, { output_tokens: 1, ...directive }) + space);
+    const asked = async () => (await gateway.simulator.stats())[PATH]?.["calls"] ?? 0;
+    const before = await asked();
+    const first = long(key, { delay_ms: 60_000, until: "the test" });
+    await until("the provider has it", async () => (await asked()) > before);
+    const refused = await long(other);
+    t.equal(refused.status, 429);
+    t.equal(refused.headers.get("retry-after"), "1");
+    t.match(await refused.text(), /of this account are served/);
+    t.equal(await served(), 200);
+    await gateway.simulator.release("the test");
+    await (await first).text();
+    await noCallsInFlight(gateway);
+    t.equal((await long(other)).status, 200, "its share is free again");
   });
 
   t.test("gives no place to requests without a key whose body never ends", async (t) => {

@@ -53,6 +53,15 @@ export default (services) => ({
 });
 `;
 
+/** Logs when it stops. */
+const stopping = (name: string, methods: string) => `
+export default (services) => ({
+  name: "${name}",
+  ${methods}
+  async stop() { services.log.info("${name} stops"); },
+});
+`;
+
 let gateway: TestGateway;
 let folder: string;
 let asking: string;
@@ -200,6 +209,25 @@ t.test("a reload that fails", async (t) => {
 });
 
 t.test("a reload", async (t) => {
+  t.test("ends the tasks of plugins that it drops while their calls go on", async (t) => {
+    const idle = file("idle.js", stopping("idle", ""));
+    const called = file("called.js", stopping("called", "close() {},"));
+    const plugins: Record<string, true> = { [idle]: true, [called]: true };
+    await reload(gateway, { plugins });
+    const customer = await customerWith(gateway);
+    const asked = async () => (await gateway.simulator.stats())[paths.chat]?.["calls"] ?? 0;
+    const before = await asked();
+    const slow = { delay_ms: 600_000, until: "a reload" };
+    const call = post(gateway, paths.chat, customer, bodies.chat(slow));
+    await until("the provider has it", async () => (await asked()) > before);
+    await reload(gateway, {});
+    await until("the tasks end", () => gateway.logs.includes("idle stops"));
+    t.notMatch(gateway.logs, "called stops");
+    await gateway.simulator.release("a reload");
+    t.equal((await call).status, 200);
+    await until("the other one ends too", () => gateway.logs.includes("called stops"));
+  });
+
   t.test("applies a changed headers.prefix in every plugin", async (t) => {
     await reload(gateway, { config: { headers: { prefix: "x-acme-" } } });
     const customer = await customerWith(gateway);

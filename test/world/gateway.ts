@@ -32,7 +32,7 @@ import { SimulatedUpstreams } from "./upstreams.ts";
 
 const LIMITS: Limits = {
   bodyBytesMax: 1_000_000,
-  receivingBytesMax: 100_000_000,
+  bodiesBytesMax: 100_000_000,
   headerBytesMax: 65_536,
   keyCacheBytesMax: 1_000_000,
   replyBytesMax: 10_000_000,
@@ -146,7 +146,7 @@ export class SimulatedGateway {
     const required = ["key", "model", "upstream", "usage", "hold"] as const;
     const [limits, clock, operatorRouter] = [LIMITS, machine, undefined];
     const bodies = new BodyBudget(
-      { receivingBytesMax: 1e8, bodyBytesMax: 1e6, callsMax: 1e4 },
+      { bodiesBytesMax: 1e8, bodyBytesMax: 1e6, callsMax: 1e4 },
       clock,
     );
     const unread = new UnreadReplies(LIMITS.unreadBytesMax, log);

@@ -16,7 +16,7 @@ interface Lane {
 /** Lets each lane send bodies as fast as it may. Returns the MB that were read of each, and how long its first body took. */
 function flood(lanes: readonly Lane[]) {
   let nowMs = 0;
-  const limits = { receivingBytesMax: 1e9, bodyBytesMax: BODY, callsMax: 1_000 };
+  const limits = { bodiesBytesMax: 1e9, bodyBytesMax: BODY, callsMax: 1_000 };
   const budget = new BodyBudget(limits, { monotonic: () => nowMs });
   const senders = lanes.map(({ accountId, fromMs = 0 }) => {
     const open = () => budget.open({ key: { accountId } });

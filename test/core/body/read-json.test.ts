@@ -26,6 +26,18 @@ t.test("the depth of a request body", async (t) => {
   }
 });
 
+t.test(
+  "a body may have as many tokens as OpenAI takes for embeddings, but not more of others",
+  async (t) => {
+    const body = (value: string, count: number, between = ",") =>
+      readJson(Buffer.from(`{"input":[[${Array(count).fill(value).join(between)}]]}`));
+    t.ok(!isRefusal(body("100256", 300_000)));
+    t.ok(!isRefusal(body("100256", 300_000, ", ")), "as Python writes them");
+    t.match(body("0", 500_000), { status: 413 });
+    for (const value of ['""', "{}", "null"]) t.match(body(value, 100_000), { status: 413 }, value);
+  },
+);
+
 t.test("a body with thousands of fields is refused: each change of one may copy all", async (t) => {
   const body = (count: number) => {
     const fields = Array.from({ length: count }, (_, at) => `"a${at}":1`).join();

@@ -1,10 +1,10 @@
 import t from "tap";
-import { BodyBudget, receiveBody } from "../../../core/body/receive.ts";
+import { BodyBudget, bodyTooLarge, receiveBody } from "../../../core/body/receive.ts";
 import type { HttpResponse } from "../../../core/listener/index.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 
 const MB = 1_048_576;
-const LIMITS = { receivingBytesMax: 1e9, bodyBytesMax: 1e9, callsMax: 10 };
+const LIMITS = { bodiesBytesMax: 1e9, bodyBytesMax: 1e9, callsMax: 10 };
 
 /** A body that a test sends piece by piece, and what its reader asked of the connection. */
 function begin(budget: BodyBudget, length?: number) {
@@ -154,32 +154,57 @@ t.test("a long body of an account that sends too many", async (t) => {
   });
 });
 
+t.test("a refusal names the limit of a body as people write it", async (t) => {
+  for (const [bytes, said] of [
+    [0, /takes no body/],
+    [65_536, /limit of 64 KB/],
+    [20 * MB, /limit of 20 MB/],
+  ] as const) {
+    t.match(bodyTooLarge(bytes).message, said);
+  }
+});
+
+t.test("a body that a call has counts until the call drops it", async (t) => {
+  const limits = { bodiesBytesMax: 4_000_000, bodyBytesMax: 1_000_000, callsMax: 4 };
+  const budget = new BodyBudget(limits, systemClock);
+  const [one, two] = [budget.open(), budget.open()];
+  t.equal(one.ofAccount("a", 900_000), undefined);
+  one.add(900_000);
+  one.hand();
+  one.release();
+  t.equal(two.ofAccount("a", 200_000)?.status, 429);
+  t.equal(two.ofAccount("a", 10_000), undefined, "it does not arrive any more");
+  one.letGo();
+  one.letGo();
+  t.equal(budget.open().ofAccount("b", 900_000), undefined);
+});
+
 t.test(
-  "a body that announces more than its key's share is refused before it arrives",
+  "a body that announces more than its account's share is refused before it arrives",
   async (t) => {
     const budget = new BodyBudget(
-      { receivingBytesMax: 4_000_000, bodyBytesMax: 1_000_000, callsMax: 10 },
+      { bodiesBytesMax: 4_000_000, bodyBytesMax: 1_000_000, callsMax: 10 },
       systemClock,
     );
     const [one, two, three, other] = [budget.open(), budget.open(), budget.open(), budget.open()];
-    t.equal(one.ofKey("a", 900_000), undefined);
+    t.equal(one.ofAccount("a", 900_000), undefined);
     t.equal(one.add(900_000), undefined, "its bytes are counted already");
-    t.equal(two.ofKey("a", 200_000)?.status, 429);
-    t.equal(other.ofKey("b", 900_000), undefined);
-    t.equal(three.ofKey("a", 10_000), undefined, "a short one is served");
+    t.equal(two.ofAccount("a", 200_000)?.status, 429);
+    t.equal(other.ofAccount("b", 900_000), undefined);
+    t.equal(three.ofAccount("a", 10_000), undefined, "a short one is served");
     t.equal(three.add(200_000)?.status, 429, "unless it is longer than announced");
     one.release();
     three.release();
-    t.equal(budget.open().ofKey("a", 1_000_000), undefined);
+    t.equal(budget.open().ofAccount("a", 1_000_000), undefined);
   },
 );
 
 t.test(
-  "of long bodies that hold no money, a key may send one at a time, and all keys few",
+  "of long bodies that hold no money, an account may send one at a time, and all few",
   async (t) => {
     const budget = new BodyBudget(
       {
-        receivingBytesMax: 16_000_000,
+        bodiesBytesMax: 16_000_000,
         bodyBytesMax: 1_000_000,
         callsMax: 100,
       },
@@ -187,13 +212,13 @@ t.test(
     );
     const free = (key: string, bytes: number) => {
       const share = budget.open();
-      return { share, refused: share.ofKey(key, bytes, true)?.status };
+      return { share, refused: share.ofAccount(key, bytes, true)?.status };
     };
     const first = free("a", 900_000);
     t.equal(first.refused, undefined);
     t.equal(free("a", 200_000).refused, 429);
     t.equal(free("a", 20_000).refused, undefined, "a short one is read beside it");
-    t.equal(budget.open().ofKey("a", 900_000), undefined, "a call of the same key is read");
+    t.equal(budget.open().ofAccount("a", 900_000), undefined, "a call of the same account is read");
     t.equal(free("b", 1_000_000).refused, undefined);
     t.equal(free("c", 200_000).refused, 503, "an eighth of the budget is for such bodies");
     first.share.release();

@@ -44,6 +44,11 @@ t.test("a body is written with its edits, and all else as it came", async (t) =>
   }
 });
 
+t.test("a mark at the beginning, as PowerShell 5.1 writes it, is no part of a body", async (t) => {
+  t.equal(written('\ufeff{"a":1}', { b: 2 }), '{"a":1,"b":2}');
+  t.ok(isRefusal(readJson(Buffer.from("\ufeff\ufeff{}x"))));
+});
+
 t.test("a copy has fields of its own, and what is not set leaves as it came", async (t) => {
   const turns = `[ {"text":"${LONG}","n":1.0} ]`;
   const came = `{"model":"a","turns":${turns},"tools":[{"text":"${LONG}"},1] ,"store":true}`;

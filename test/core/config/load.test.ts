@@ -30,7 +30,7 @@ t.test("a valid config", async (t) => {
       },
       limits: {
         bodyBytesMax: 20 * 1024 * 1024,
-        receivingBytesMax: 512 * 1024 * 1024,
+        bodiesBytesMax: 512 * 1024 * 1024,
         headerBytesMax: 16 * 1024,
         keyCacheBytesMax: 64 * 1024 * 1024,
         replyBytesMax: 64 * 1024 * 1024,

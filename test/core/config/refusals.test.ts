@@ -50,7 +50,7 @@ const settings: readonly Row[] = [
   [
     `limits: { body_mb: 20, call_seconds: 900 }`,
     `limits: []`,
-    `gateway.yaml:4 limits: expected a mapping of body_mb, receiving_mb, header_kb, reply_mb, unread_mb, key_cache_mb, calls_max, left_calls_max, call_seconds, connect_seconds, first_byte_seconds, idle_seconds, heartbeat_seconds, drain_seconds, handover_seconds, clock_difference_seconds, got an empty list`,
+    `gateway.yaml:4 limits: expected a mapping of body_mb, bodies_mb, header_kb, reply_mb, unread_mb, key_cache_mb, calls_max, left_calls_max, call_seconds, connect_seconds, first_byte_seconds, idle_seconds, heartbeat_seconds, drain_seconds, handover_seconds, clock_difference_seconds, got an empty list`,
   ],
   [`log: { level: info }`, `log:`, `gateway.yaml:5 log: expected a mapping of level, got nothing`],
   [
@@ -111,8 +111,8 @@ const settings: readonly Row[] = [
   ],
   [
     `call_seconds: 900`,
-    `receiving_mb: 19`,
-    `gateway.yaml:4 limits.receiving_mb: expected at least body_mb, got a smaller number`,
+    `bodies_mb: 19`,
+    `gateway.yaml:4 limits.bodies_mb: expected at least body_mb, got a smaller number`,
   ],
   [
     `call_seconds: 900`,

@@ -49,13 +49,19 @@ t.test("the depth of a JSON text", async (t) => {
 });
 
 t.test("the values of a JSON text", async (t) => {
-  /** Every value, and every name of an object. An empty list or object counts twice: as a value, and as a bracket. */
+  /**
+   * Every value, and every name of an object. An empty list or object counts twice: as a value, and as a bracket. A number
+   * before a comma counts a quarter.
+   */
   const valuesOf = (value: unknown): number => {
     if (typeof value !== "object" || value === null) return 1;
     const parts = Object.values(value);
     if (parts.length === 0) return 2;
     const names = Array.isArray(value) ? 0 : parts.length;
-    return parts.reduce((sum: number, one) => sum + valuesOf(one), 1 + names);
+    const isBeforeComma = (at: number) => at < parts.length - 1;
+    return parts.reduce((sum: number, one, at) => {
+      return sum + (typeof one === "number" && isBeforeComma(at) ? 1 / 4 : valuesOf(one));
+    }, 1 + names);
   };
 
   t.test("are counted, apart from the outermost", async () => {
