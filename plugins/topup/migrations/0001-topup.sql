@@ -210,9 +210,9 @@ $$;
 create trigger topup_bonuses_guard before update or delete on topup_bonuses
   for each row execute function guard_topup_bonus();
 
--- A credited transfer is history until the ledger has it taken back or its wallet is empty, what the bank said never changes, and credited is only
--- what the ledger has, bonuses included: together with the ledger's unique reference, no transfer can be given twice or be
--- called given when it was not.
+-- A credited transfer is history until the ledger has it taken back or its wallet is empty, what the bank said never changes,
+-- and credited is only what the ledger has, bonuses included: together with the ledger's unique reference, no transfer can
+-- be given twice or be called given when it was not.
 create function guard_bank_transfer() returns trigger language plpgsql as $$
 begin
   if tg_op <> 'UPDATE' then
@@ -220,7 +220,7 @@ begin
       using errcode = 'restrict_violation';
   end if;
   if old.state = 'credited' and not (
-    new.state = 'unmatched' and new.round = old.round + 1 and was_taken_back(old.reference, old.account_id)
+    new.state = 'unmatched' and new.round = old.round + 1 and was_taken_back(old.reference)
   ) then
     raise exception 'transfer % is credited: a change is refused', old.id
       using errcode = 'restrict_violation';
