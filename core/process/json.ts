@@ -36,8 +36,8 @@ export const JSON_MAX = {
   /** Deepest nesting. Clients stay far below it; recursive code would overflow the stack on deeper JSON. */
   levels: 200,
   /**
-   * Names and values together, of which a number counts a quarter. A conversation of 1,600 turns with tools has some 20,000. Millions of tiny values would
-   * stop every other call for seconds while they are parsed.
+   * Names and values together, of which a number counts a quarter. A conversation of 1,600 turns with tools has some 20,000.
+   * Millions of tiny values would stop every other call for seconds while they are parsed.
    */
   values: 100_000,
   /** Fields at the top. Clients send some thirty, and each change of one may copy all. */

@@ -29,7 +29,8 @@ export const commands: readonly Command[] = [
   },
   {
     words: "operator reset",
-    about: "take password, second factor and sessions from a person; prints a new link. Tokens that the person made stay: `token list`, `token revoke`",
+    about:
+      "take password, second factor and sessions from a person; prints a new link. Tokens that the person made stay: `token list`, `token revoke`",
     method: "POST",
     path: `${BASE}/operators/:operator/reset`,
     options: [OPERATOR],

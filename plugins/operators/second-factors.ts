@@ -39,7 +39,8 @@ export async function sealAgain(
       "cannot seal second factors of operators with the newest master key; the next start tries again",
     );
   }
-  if (count > 0) log.info({ count }, "sealed second factors of operators with the newest master key");
+  if (count > 0)
+    log.info({ count }, "sealed second factors of operators with the newest master key");
   if (lost > 0) {
     log.warn(
       { count: lost },

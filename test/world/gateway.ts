@@ -145,10 +145,7 @@ export class SimulatedGateway {
     const router = new Router();
     const required = ["key", "model", "upstream", "usage", "hold"] as const;
     const [limits, clock, operatorRouter] = [LIMITS, machine, undefined];
-    const bodies = new BodyBudget(
-      { bodiesBytesMax: 1e8, bodyBytesMax: 1e6, callsMax: 1e4 },
-      clock,
-    );
+    const bodies = new BodyBudget({ bodiesBytesMax: 1e8, bodyBytesMax: 1e6, callsMax: 1e4 }, clock);
     const unread = new UnreadReplies(LIMITS.unreadBytesMax, log);
     const served = { pipeline, router, operatorRouter, upstreams };
     const origins = { proxies: new TrustedProxies([]), cors: new Cors([]) };

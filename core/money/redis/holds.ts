@@ -156,8 +156,8 @@ export class Holds {
   }
 
   /**
-   * Takes the hold of a running call again, after Redis lost it, or another gateway voided it. Returns `short` if the wallet cannot afford it, `gone` if
-   * the call was posted since: no post would end its hold any more.
+   * Takes the hold of a running call again, after Redis lost it, or another gateway voided it. Returns `short` if the wallet
+   * cannot afford it, `gone` if the call was posted since: no post would end its hold any more.
    */
   private async holdAgain(extension: ExtendRequest, hold: OwnHold): Promise<ExtendResult> {
     const { callId, accountId, totalMicroVnd, floorMicroVnd } = extension;

@@ -233,7 +233,8 @@ t.test("the connections to Postgres", async (t) => {
     const ignoring = await startPooler(server.port, "drop");
     t.teardown(() => ignoring.close());
     await t.rejects(check(t, { stores: { ledger: at(ignoring) } }), {
-      message: /drops the statement_timeout .* run alter role postgres set statement_timeout = '30000ms'/,
+      message:
+        /drops the statement_timeout .* run alter role postgres set statement_timeout = '30000ms'/,
     });
     const owner = postgres(ledger, { max: 1 });
     await owner`alter role postgres set statement_timeout = '30s'`;
@@ -248,7 +249,7 @@ const UNSUPPORTED = errorMessage("08P01", "unsupported startup parameter: statem
 
 /** An ErrorResponse of Postgres. */
 function errorMessage(code: string, message: string): Buffer {
-  const fields = Buffer.from(["SFATAL", `C${code}`, `M${message}`, ""].join("\u0000") + "\u0000");
+  const fields = Buffer.from(["SFATAL", `C${code}`, `M${message}`, "", ""].join("\u0000"));
   const head = Buffer.from("E\0\0\0\0");
   head.writeUInt32BE(fields.length + 4, 1);
   return Buffer.concat([head, fields]);

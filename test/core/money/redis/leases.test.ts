@@ -151,20 +151,22 @@ t.test("a live gateway keeps its hold far beyond the length of a lease", async (
   }),
 );
 
-t.test("a frozen gateway whose holds were voided takes them again, and its calls go on", async (t) =>
-  withChild(async (own, child) => {
-    await child.ask("hold c1 300");
-    child.process.kill("SIGSTOP");
-    await untilHeld(own, 0);
-    child.process.kill("SIGCONT");
-    t.strictSame(await child.ask("extend c1 350"), { kind: "held", amountMicroVnd: 350 });
-    t.equal((await own.store.balances("A"))?.heldMicroVnd, 350);
-    await child.ask("post c1 320");
-    await until("it is charged", async () => {
-      const found = await own.store.balances("A");
-      return found?.availableMicroVnd === 680 && found.heldMicroVnd === 0;
-    });
-  }),
+t.test(
+  "a frozen gateway whose holds were voided takes them again, and its calls go on",
+  async (t) =>
+    withChild(async (own, child) => {
+      await child.ask("hold c1 300");
+      child.process.kill("SIGSTOP");
+      await untilHeld(own, 0);
+      child.process.kill("SIGCONT");
+      t.strictSame(await child.ask("extend c1 350"), { kind: "held", amountMicroVnd: 350 });
+      t.equal((await own.store.balances("A"))?.heldMicroVnd, 350);
+      await child.ask("post c1 320");
+      await until("it is charged", async () => {
+        const found = await own.store.balances("A");
+        return found?.availableMicroVnd === 680 && found.heldMicroVnd === 0;
+      });
+    }),
 );
 
 t.test(
