@@ -95,8 +95,8 @@ export interface KeyRecord
 /** Knows the members of teams. */
 export interface TeamMembers {
   /**
-   * Returns the limits of a member, which hold for all keys that he uses; undefined if he is in no team any more, and then his
-   * keys serve no calls.
+   * Returns the limits of a member, which hold for all keys that he uses; undefined if he is in no team any more, or his own
+   * account is suspended, and then his keys serve no calls.
    */
   limitsOf(memberId: string): Promise<KeyLimitsJson | undefined>;
   /** Returns the keys that the person of an account has as a member of others' teams. */

@@ -131,7 +131,7 @@ export const limits = v.optional(
     body_mb: setting(whole(1, 1024), "Largest request body, in MB.", 20),
     bodies_mb: setting(
       whole(1, 1_048_576),
-      "Maximum MB of request bodies that arrive or wait for their providers; a quarter of it for one account.",
+      "Maximum MB of request bodies of calls that run; a quarter of it for one account.",
       512,
     ),
     header_kb: setting(whole(4, 256), "Largest request head, in KB.", 16),

@@ -32,8 +32,10 @@ export function correctionJson(correction: Correction, param: string): object | 
       );
     case "short":
       return refuse.conflict(
-        `The wallet has only ${formatVnd(correction.availableMicroVnd)} đ available. Nothing has changed; ` +
-          "--as-much-as-there-is takes that.",
+        correction.availableMicroVnd === 0n
+          ? "The wallet has nothing available to take. Nothing has changed; try again after a top-up."
+          : `The wallet has only ${formatVnd(correction.availableMicroVnd)} đ available. Nothing has changed; ` +
+              "--as-much-as-there-is takes that.",
         { code: "below_zero", param: "amount_vnd" },
       );
     case "refused":

@@ -73,7 +73,7 @@ export interface ImageSettings {
 
 export interface Limits {
   readonly bodyBytesMax: number;
-  /** Maximum bytes of request bodies that arrive or wait for their providers. */
+  /** Maximum bytes of the request bodies of calls that run. */
   readonly bodiesBytesMax: number;
   readonly headerBytesMax: number;
   readonly replyBytesMax: number;

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { backoffMs } from "./backoff.ts";
 import type { Log } from "./log.ts";
-import { TIMED_OUT, withTimeout } from "./timeout.ts";
+import { withTimeout } from "./timeout.ts";
 import { type FromWorker, REPORT_MS, type ToWorker } from "./workers.ts";
 
 interface ClusterOptions {
@@ -30,8 +30,8 @@ interface Member {
   readonly child: ChildProcess;
   /** Questions whether it is alive without a reply. Counts no time, so that a machine may sleep. */
   unanswered: number;
-  /** Called with its next report on a topic. */
-  readonly awaited: Map<string, (() => void)[]>;
+  /** Called at its next reply on a topic: with false if it has nothing to report yet. */
+  readonly awaited: Map<string, ((isReport: boolean) => void)[]>;
 }
 
 /**
@@ -80,8 +80,9 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       else if (message.kind === "ask") void collect(message.topic, worker, member);
       else {
         // A worker that is still starting has nothing to report.
-        if (message.report !== undefined) reports[worker]?.set(message.topic, message.report);
-        for (const heard of member.awaited.get(message.topic) ?? []) heard();
+        const isReport = message.report !== undefined;
+        if (isReport) reports[worker]?.set(message.topic, message.report);
+        for (const heard of member.awaited.get(message.topic) ?? []) heard(isReport);
         member.awaited.delete(message.topic);
       }
     }
@@ -151,15 +152,15 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
   });
 }
 
-/** Asks a worker for a report. Returns false if it does not report in time, or has died. */
+/** Asks a worker for a report. Returns false if it does not report in time, has nothing to report, or has died. */
 async function hasReported(member: Member | undefined, topic: string): Promise<boolean> {
   if (member === undefined) return false;
   const { awaited } = member;
-  const heard = new Promise<void>((resolve) => {
+  const heard = new Promise<boolean>((resolve) => {
     awaited.set(topic, [...(awaited.get(topic) ?? []), resolve]);
   });
   send(member, { kind: "ask", topic });
-  return (await withTimeout(heard, REPORT_MS)) !== TIMED_OUT;
+  return (await withTimeout(heard, REPORT_MS)) === true;
 }
 
 /** A worker that has just died is reported by its `exit`. */

@@ -9,7 +9,7 @@ interface WorkerReport {
   readonly worker: number;
   /** The report as JSON; undefined if the worker has never made one. */
   readonly report: unknown;
-  /** True if the worker did not report in time, or has died: then this is its last report, if there is one. */
+  /** True if the worker did not report in time, is still starting, or has died: then this is its last report, if there is one. */
   readonly isOld: boolean;
 }
 

@@ -309,17 +309,19 @@ export class Dispatch {
   /**
    * Sets the output limit that the hold covers: one limit, at most the model's, under the name that the route knows. A
    * call that is not streamed gets one even if its client states none: what the prompt leaves of the window, since many
-   * providers refuse more. Source: gsd-build/gsd-2#5409.
+   * providers refuse more. So does a stream whose provider's own limit is too low: `default_max_tokens`. Source:
+   * gsd-build/gsd-2#5409.
    */
   private limitOutput(route: Route, body: RequestBody, { outputLimit }: UpstreamRequest): void {
     const { model, stream } = this.call;
     if (!model) return;
     const stated = this.wire.outputLimit(body);
-    if (stated === undefined && outputLimit === undefined && stream) return;
-    const room = stated === undefined ? roomBeside(this.call) : Number.POSITIVE_INFINITY;
-    const most = Math.min(outputTokensMax(stated, model), room);
-    const limit = outputLimit === undefined ? most : Math.min(outputLimit, most);
     const upstream = this.upstreams.get(route.upstream)?.config.profile ?? {};
+    const { default_max_tokens: usual } = mergeProfiles(upstream, route.profile);
+    if ((stated ?? outputLimit ?? usual) === undefined && stream) return;
+    const room = stated === undefined ? roomBeside(this.call) : Number.POSITIVE_INFINITY;
+    const most = Math.min(outputTokensMax(stated ?? usual, model), room);
+    const limit = outputLimit === undefined ? most : Math.min(outputLimit, most);
     this.wire.limitOutput(body, limit, maxTokensField(upstream, route.profile));
   }
 }
@@ -336,7 +338,7 @@ function headersFor(headers: readonly string[], profile: Profile): readonly stri
   const at = profile.betas ? headers.indexOf(betaHeader) : -1;
   if (at === -1) return headers;
   const given = headers[at + 1]?.split(",") ?? [];
-  const betas = given.flatMap((beta) => betaFor(beta, profile) ?? []).join(",");
+  const betas = [...new Set(given.flatMap((beta) => betaFor(beta, profile) ?? []))].join(",");
   return headers.toSpliced(at, 2, ...(betas === "" ? [] : [betaHeader, betas]));
 }
 

@@ -271,8 +271,10 @@ export class Exchange implements AttemptListener, Flow {
     if (!triesOn && text !== undefined && this.isSentAgain(text)) return;
     if (triesOn) this.rest(refused);
     else this.dispatch.succeeded();
-    if (triesOn && this.tryNext()) return;
-    if (fault !== "caller" || refused.says !== undefined) return this.cut(this.outcomeOf(refused));
+    const isOwn = fault === "caller" && refused.says === undefined;
+    // What may be the caller's own mistake goes on only to a route that works: the text of another's trouble would hide it.
+    if (triesOn && (!isOwn || this.dispatch.prepare(true)) && this.tryNext()) return;
+    if (!isOwn) return this.cut(this.outcomeOf(refused));
     if (text === undefined) return this.cut(refusedUnreadably(status, retryHeaders(headers)));
     const own = masked(text, this.hidden);
     this.begun = true;

@@ -116,7 +116,7 @@ export class PooledKey implements KeyState {
     return inRow === 1;
   }
 
-  /** Its rests, for operators; those that are over too, until the key serves a call. An empty `model` stands for all. */
+  /** Its rests, for operators; those that are over too, until the key serves a call, or for an hour. An empty `model` stands for all. */
   restsAt(nowMs: number): { model: string; fault: string; inMs: number }[] {
     const told = [...this.rests].filter(([, { untilMs }]) => untilMs > nowMs - TOLD_MS);
     return told.map(([model, { fault, untilMs }]) => {

@@ -1,4 +1,4 @@
-import type { Services } from "../../core/plugin/index.ts";
+import type { Services, ThrottledLog } from "../../core/plugin/index.ts";
 import { type Channels, notDelivered } from "./channels.ts";
 import { troubleTexts } from "./trouble-texts.ts";
 import type { Trouble } from "./troubles.ts";
@@ -16,7 +16,8 @@ const TROUBLE: Trouble = {
 };
 
 interface Given {
-  readonly services: Pick<Services, "clock" | "workers" | "log">;
+  readonly services: Pick<Services, "clock" | "workers">;
+  readonly log: ThrottledLog;
   readonly channels: Channels;
   readonly consoleUrl: string;
 }
@@ -30,7 +31,9 @@ export class LedgerOutage {
   /** The channels that took the message of its beginning, and not yet that of its end. */
   private readonly told = new Set<string>();
 
-  constructor(private readonly given: Given) {}
+  constructor(private readonly given: Given) {
+    given.services.workers.report(TOPIC, () => true);
+  }
 
   /** The ledger has failed. */
   async fails(): Promise<void> {
@@ -54,7 +57,7 @@ export class LedgerOutage {
     names: readonly string[],
     done: (name: string) => void,
   ): Promise<void> {
-    const { channels, consoleUrl, services } = this.given;
+    const { channels, consoleUrl, log } = this.given;
     const { began } = this;
     if (began === undefined) return;
     const texts = troubleTexts(kind, TROUBLE, began, consoleUrl);
@@ -66,7 +69,7 @@ export class LedgerOutage {
           done(name);
         } catch (error) {
           const { failure, isFinal } = notDelivered(error);
-          services.log.warn({ failure }, "cannot write operators that the ledger is down or back");
+          log.warn({ failure }, "cannot write operators that the ledger is down or back");
           if (isFinal) done(name);
         }
       }),
@@ -75,6 +78,7 @@ export class LedgerOutage {
 
   private async isFirst(): Promise<boolean> {
     const asked = await this.given.services.workers.ask(TOPIC).catch(() => undefined);
-    return asked?.all.every(({ worker }) => worker >= asked.worker) ?? true;
+    // A worker that is dead, stuck or still starting writes nothing.
+    return asked?.all.every(({ worker, isOld }) => isOld || worker >= asked.worker) ?? true;
   }
 }

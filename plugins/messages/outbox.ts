@@ -310,8 +310,10 @@ export class Outbox {
       const retryMs = Math.min(found.retryMs ?? backoffMs, RETRY_MS_MAX);
       const fields = { kind, attempt: attempts, failure };
       if (isFinal) {
-        if (channel !== null) counts.channel++;
-        else if (found.isFinal) counts.refused++;
+        if (channel !== null) {
+          // One that the config no longer has is not broken.
+          if (this.parts.channels.has(channel)) counts.channel++;
+        } else if (found.isFinal) counts.refused++;
         else counts.failed++;
         log.error(fields, "cannot send a message; giving up");
       } else log.warn(fields, "cannot send a message; retrying");

@@ -1,4 +1,4 @@
-import { PeriodicTask, type Services, ThrottledLog } from "../../core/plugin/index.ts";
+import { PeriodicTask, type Services, ThrottledLog, withTimeout } from "../../core/plugin/index.ts";
 import type { Channels } from "./channels.ts";
 import { LedgerOutage } from "./ledger-outage.ts";
 import type { Outbox } from "./outbox.ts";
@@ -6,6 +6,7 @@ import { troubleTexts } from "./trouble-texts.ts";
 import { findTroubles, ofChannel, type Trouble } from "./troubles.ts";
 
 const LOOK_MS = 5_000;
+const STOP_MS = 5_000;
 /** A trouble that is over sooner needs no person. */
 const NEW_SECONDS = 60;
 /** A trouble that no gateway has seen for so long is over: one that comes and goes is one. */
@@ -53,15 +54,16 @@ export class Watch {
 
   constructor(private readonly watched: Watched) {
     this.log = new ThrottledLog(watched.services.log);
-    this.outage = new LedgerOutage(watched);
+    this.outage = new LedgerOutage({ ...watched, log: this.log });
   }
 
   start(): void {
     this.task.start();
   }
 
-  stop(): Promise<void> {
-    return this.task.stop();
+  /** Waits a moment for what is being written: a mail server that hangs must not hold up a stop. */
+  async stop(): Promise<void> {
+    await withTimeout(this.task.stop(), STOP_MS);
   }
 
   private async look(): Promise<void> {

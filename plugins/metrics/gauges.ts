@@ -181,7 +181,7 @@ export function addGauges(registry: Registry, services: Services): void {
   });
   new Gauge({
     name: "tollgate_upstream_key_refused",
-    help: "1 from the upstream's refusal of a key (the cause: key, account, access or model) until the key serves a call again; the model `all` stands for each. The key is its last characters.",
+    help: "1 from the upstream's refusal of a key (the cause: key, account, access or model) until the key serves a call again, or no call has tried it for an hour after its rest; the model `all` stands for each. The key is its last characters.",
     labelNames: ["upstream", "key", "model", "cause"],
     registers: [registry],
     aggregator: "max",

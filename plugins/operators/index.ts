@@ -45,7 +45,8 @@ export default function operators(services: Services, settings: Options): Plugin
   const { host, port } = config.admin.listen ?? config.listen;
   let address = reachableAddress(httpAddress(host, port));
 
-  let sealing = Promise.resolve();
+  /** The sealer whose newest master key seals all second factors; a reload with other keys makes another one. */
+  let sealer: unknown;
 
   const linkOf = (token: string) => {
     const base = settings.console_url?.replace(/\/+$/, "") ?? `${address}/console`;
@@ -55,6 +56,11 @@ export default function operators(services: Services, settings: Options): Plugin
 
   const task = new PeriodicTask(async () => {
     try {
+      const { current } = services.keySealer;
+      if (current && current !== sealer) {
+        sealer = current;
+        await sealAgain(services, people);
+      }
       await approvals.sweep();
       await tokens.sweep();
     } catch (error) {
@@ -87,7 +93,6 @@ export default function operators(services: Services, settings: Options): Plugin
           return true;
         },
       });
-      sealing = sealAgain(services, people);
     },
 
     listening(at) {
@@ -105,9 +110,6 @@ export default function operators(services: Services, settings: Options): Plugin
       ]);
     },
 
-    async stop() {
-      await task.stop();
-      await sealing;
-    },
+    stop: () => task.stop(),
   };
 }

@@ -95,12 +95,13 @@ export class People {
     );
   }
 
-  /** Seals the second factor again, by a newer master key. */
-  async reseal(id: string, before: string, sealed: Uint8Array, sealedBy: string): Promise<void> {
-    await this.database.query(
-      "update operators set sealed = $3, sealed_by = $4 where id = $1 and sealed_by = $2",
+  /** Seals the second factor again, by a newer master key. Returns false if another process was first. */
+  async reseal(id: string, before: string, sealed: Uint8Array, sealedBy: string): Promise<boolean> {
+    const done = await this.database.query(
+      "update operators set sealed = $3, sealed_by = $4 where id = $1 and sealed_by = $2 returning id",
       [id, before, sealed, sealedBy],
     );
+    return done.length > 0;
   }
 
   /** Uses a link up: sets the password and the second factor. Returns recovery codes; undefined if another request was first. */

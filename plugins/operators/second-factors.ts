@@ -29,8 +29,7 @@ export async function sealAgain(
       const next = secret === undefined ? undefined : keySealer.current?.seal(id, id, secret);
       if (next === undefined) lost += 1;
       else if (next.sealedBy !== sealedBy) {
-        await people.reseal(id, sealedBy, next.sealed, next.sealedBy);
-        count += 1;
+        if (await people.reseal(id, sealedBy, next.sealed, next.sealedBy)) count += 1;
       }
     }
   } catch (error) {

@@ -49,7 +49,9 @@ export function readStatement(
   const isOurs = (account: string | undefined) =>
     isBank(account) || isAccount(account, main_account_number);
   const named = above.flatMap(({ cells }) => accountIn(cells) ?? []);
-  const isNamed = [...named, ...body.flatMap(({ cells }) => sectionIn(cells) ?? [])].some(isOurs);
+  const isNamed = [...named, ...body.flatMap(({ cells }) => sectionIn(cells, columns) ?? [])].some(
+    isOurs,
+  );
   const given = body.flatMap(({ cells }) => accountsIn(cells, columns));
   // Of a statement of our account, the column is that of the payers.
   const arePayers = !given.some(isOurs);
@@ -79,7 +81,7 @@ export function readStatement(
       if (beginsAsDay(day) && hasAmount(cells, columns)) {
         return `Line ${line}: ${day} is no day that can be read; write it as 21/11/2026, or remove the line.`;
       }
-      const section = sectionIn(cells);
+      const section = sectionIn(cells, columns);
       if (section !== undefined) isOurSection = isOurs(section);
       skippedLines.push(line);
       continue;
@@ -147,8 +149,11 @@ function tableIn(csv: string) {
 }
 
 /** Returns the account that a line names if it is the heading of a section. */
-function sectionIn(cells: readonly string[]): string | undefined {
-  const first = folded(cells.find((cell) => cell !== "") ?? "");
+function sectionIn(cells: readonly string[], { content }: Columns): string | undefined {
+  const at = cells.findIndex((cell) => cell !== "");
+  // A customer's text may go on in a line of its own.
+  if (at === content) return undefined;
+  const first = folded(cells[at] ?? "");
   return /^(?:(?:so |chu |ten )?tai khoan|stk|account)/.test(first) ? accountIn(cells) : undefined;
 }
 

@@ -31,6 +31,7 @@ export async function suggestionsFor(
   database: Services["database"],
   transfer: Transfer,
   prefix: string,
+  contentPrefix: string | undefined,
 ): Promise<Suggestion[]> {
   const { receivedAt, amountMicroVnd, content } = transfer;
   const exact = codesIn([content ?? ""], prefix);
@@ -38,7 +39,7 @@ export async function suggestionsFor(
   const [byCode, byAmount, accounts] = await Promise.all([
     ordersByCode(database, [...exact, ...codesNear(content ?? "", prefix)]),
     amountMicroVnd === null ? [] : unpaidOrders(database, amountMicroVnd, since, receivedAt),
-    payersOf(database, transfer),
+    payersOf(database, transfer, contentPrefix),
   ]);
   const found = new Map<
     string,
@@ -65,18 +66,24 @@ export async function suggestionsFor(
 }
 
 /** Returns the accounts that got transfers with the same name in their text. */
-async function payersOf(database: Services["database"], transfer: Transfer): Promise<string[]> {
-  const name = payerIn(transfer.content, transfer.orderCode);
+async function payersOf(
+  database: Services["database"],
+  transfer: Transfer,
+  contentPrefix: string | undefined,
+): Promise<string[]> {
+  const name = payerIn(transfer.content, [transfer.orderCode, contentPrefix]);
   if (name === "") return [];
   const since = new Date(transfer.receivedAt.getTime() - PAYER_DAYS * DAY_MS);
   const earlier = await creditedTexts(database, since);
-  const same = earlier.filter(({ content, code }) => payerIn(content, code) === name);
+  const same = earlier.filter(
+    ({ content, code }) => payerIn(content, [code, contentPrefix]) === name,
+  );
   const accounts = [...new Set(same.map(({ accountId }) => accountId))];
   return accounts.length <= PAYERS_MAX ? accounts : [];
 }
 
-/** Returns the words of a transfer's text that may be the payer's name; empty if they are fewer than two. */
-function payerIn(content: string | null, code: string | null): string {
+/** Returns the words of a transfer's text that may be the payer's name, without `own`; empty if they are fewer than two. */
+function payerIn(content: string | null, own: readonly (string | null | undefined)[]): string {
   const words = (content ?? "")
     .normalize("NFD")
     .replace(/\p{M}/gu, "")
@@ -84,7 +91,7 @@ function payerIn(content: string | null, code: string | null): string {
     .toUpperCase()
     .split(/[^A-Z0-9]+/);
   const names = words.filter(
-    (word) => /^[A-Z]{2,9}$/.test(word) && word !== code && !COMMON.test(word),
+    (word) => /^[A-Z]{2,9}$/.test(word) && !own.includes(word) && !COMMON.test(word),
   );
   return names.length < 2 ? "" : names.join(" ");
 }

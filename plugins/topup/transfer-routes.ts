@@ -74,7 +74,10 @@ const reversal = mapping({
 /** Routes for operators: show an order by its code and those of an account, list and show transfers, assign, reverse, ignore or return one. */
 export function transferRoutes(
   services: Services,
-  { order_prefix: prefix }: Pick<Settings, "order_prefix">,
+  {
+    order_prefix: prefix,
+    content_prefix: contentPrefix,
+  }: Pick<Settings, "order_prefix" | "content_prefix">,
   crediting: Crediting,
 ): OperatorRoute[] {
   const { accounts, clock, corrections, database } = services;
@@ -127,7 +130,7 @@ export function transferRoutes(
       async handle({ params }) {
         const transfer = await transferOf(database, params["transfer"] ?? "");
         if (!transfer) return unknown();
-        const found = await suggestionsFor(database, transfer, prefix);
+        const found = await suggestionsFor(database, transfer, prefix, contentPrefix);
         const emails = await accounts.emails(found.map(({ accountId }) => accountId));
         return done(
           found.map(({ accountId, order, why }) => ({
@@ -202,17 +205,14 @@ export function transferRoutes(
         };
         const request = { topUp: transfer.reference, totalMicroVnd: undefined, reason, confirm };
         const taken = await corrections.current.takeBack({ ...request, asMuchAsThereIs });
-        const isSpent = taken.kind === "short" && taken.availableMicroVnd === 0n;
-        if (isSpent && !asMuchAsThereIs) {
+        if (taken.kind === "short" && taken.availableMicroVnd === 0n) {
           return refuse.conflict(
-            "The customer has spent all of it. Nothing has changed; --as-much-as-there-is takes nothing, and the transfer " +
-              "can be assigned again.",
+            "The customer has spent all of it, or calls that run hold it. Nothing has changed; --as-much-as-there-is takes " +
+              "nothing, and the transfer can be assigned again.",
             { code: "below_zero", param: "transfer" },
           );
         }
-        const correction = isSpent
-          ? { amount_vnd: "0", applied: false }
-          : correctionJson(taken, "transfer");
+        const correction = correctionJson(taken, "transfer");
         if (isRefusal(correction)) return correction;
         await releaseTransfer(database, transfer, reason);
         const now = await transferOf(database, transfer.id);

@@ -128,24 +128,46 @@ export function fieldsBeyond(allowed: ReadonlySet<string>, body: JsonObject): re
       found.push(left(`messages[${at}].${path}`, `messages.${name}`, leaveOut));
     }
   }
-  if (!allowed.has(SCOPE)) findScopes(body, "", found);
+  if (!allowed.has(SCOPE)) findScopes(body, found);
   return found;
 }
 
 const SCOPE = "cache_control.scope";
-/** Lists whose entries may have a cache mark. */
-const WITH_MARKS = ["system", "tools", "messages", "content"];
 
-function findScopes(holder: JsonObject, path: string, found: Use[]): void {
-  const mark = objectOf(holder["cache_control"]);
-  if (mark && "scope" in mark)
-    found.push(left(`${path}${SCOPE}`, SCOPE, () => delete mark["scope"]));
-  for (const name of WITH_MARKS) {
-    for (const [at, entry] of arrayOf(holder[name]).entries()) {
-      const inner = objectOf(entry);
-      if (inner) findScopes(inner, `${path}${name}[${at}].`, found);
-    }
+/** Finds the scopes of cache marks. Those outside of messages are left out by new fields, so that a long conversation stays bytes. */
+function findScopes(body: JsonObject, found: Use[]): void {
+  const leave = (name: string, leaveOut: () => void) =>
+    found.push(left(`${name}.${SCOPE}`, SCOPE, leaveOut, true));
+  for (const name of ["system", "tools"]) {
+    const list = arrayOf(body[name]);
+    if (list.some(hasScope)) leave(name, () => (body[name] = list.map(withoutScope)));
   }
+  if (hasScope(body)) {
+    const { cache_control: mark } = withoutScope(body);
+    found.push(left(SCOPE, SCOPE, () => (body["cache_control"] = mark), true));
+  }
+  findScopesIn(body["messages"], "messages", found);
+}
+
+function findScopesIn(list: unknown, path: string, found: Use[]): void {
+  for (const [at, entry] of arrayOf(list).entries()) {
+    if (!isObject(entry)) continue;
+    const mark = objectOf(entry["cache_control"]);
+    if (mark && hasScope(entry)) {
+      found.push(left(`${path}[${at}].${SCOPE}`, SCOPE, () => delete mark["scope"]));
+    }
+    findScopesIn(entry["content"], `${path}[${at}].content`, found);
+  }
+}
+
+function hasScope(entry: unknown): boolean {
+  return objectOf(objectOf(entry)?.["cache_control"])?.["scope"] !== undefined;
+}
+
+function withoutScope<Entry>(entry: Entry): Entry {
+  if (!hasScope(entry)) return entry;
+  const { scope: _, ...mark } = { ...objectOf(objectOf(entry)?.["cache_control"]) };
+  return { ...entry, cache_control: mark };
 }
 
 /** Returns the path and the name of each field and block of a turn that is not in `allowed`. */

@@ -40,8 +40,9 @@ export interface SignIn {
   readonly sessions: readonly {
     readonly created_at: string;
     readonly seen_at: string;
-    readonly remote_address: string;
-    readonly user_agent: string;
+    /** Null for a role that does not see who customers are. */
+    readonly remote_address: string | null;
+    readonly user_agent: string | null;
   }[];
 }
 

@@ -302,8 +302,8 @@ function signInSection(account: Account, signIn: SignIn, done: Done): HTMLElemen
     columns: [
       { title: t("session.since"), cell: ({ created_at }) => dateTime(created_at) },
       { title: t("session.seen"), cell: ({ seen_at }) => ago(seen_at) },
-      { title: t("session.address"), cell: ({ remote_address }) => remote_address },
-      { title: t("session.browser"), cell: ({ user_agent }) => user_agent },
+      { title: t("session.address"), cell: ({ remote_address }) => remote_address ?? "" },
+      { title: t("session.browser"), cell: ({ user_agent }) => user_agent ?? "" },
     ],
     none: t("session.none"),
     file: "sessions",

@@ -155,7 +155,8 @@ function editForcedTool(draft: Draft): void {
     draft.refuse("tool_choice", "this model cannot be made to call a tool: send auto");
   }
   // The provider refuses both together, and the call is a demand.
-  if (thinking === "budget" || way === "thinking_off") dropThinking(draft);
+  const isOff = OFF.includes(String(draft.object("thinking")?.["type"]));
+  if (!isOff && (thinking === "budget" || way === "thinking_off")) dropThinking(draft);
 }
 
 function isForced(draft: Draft): boolean {
@@ -270,6 +271,8 @@ function levelsOf(draft: Draft): readonly EffortLevel[] {
 function fitSampling(draft: Draft): void {
   const type = draft.object("thinking")?.["type"];
   if (type !== "enabled" && type !== "adaptive") return;
+  // 1 is the default, so the reply is the same without it.
+  if (draft.body["temperature"] === 1) draft.remove("temperature");
   for (const name of ["temperature", "top_k"]) draft.drop(name);
   if (Number(draft.body["top_p"]) < THINKING_TOP_P_MIN) draft.drop("top_p");
 }

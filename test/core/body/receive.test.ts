@@ -167,7 +167,7 @@ t.test("a refusal names the limit of a body as people write it", async (t) => {
 t.test("a body that a call has counts until the call drops it", async (t) => {
   const limits = { bodiesBytesMax: 4_000_000, bodyBytesMax: 1_000_000, callsMax: 4 };
   const budget = new BodyBudget(limits, systemClock);
-  const [one, two] = [budget.open(), budget.open()];
+  const [one, two, three] = [budget.open(), budget.open(), budget.open()];
   t.equal(one.ofAccount("a", 900_000), undefined);
   one.add(900_000);
   one.hand();
@@ -176,7 +176,8 @@ t.test("a body that a call has counts until the call drops it", async (t) => {
   t.equal(two.ofAccount("a", 10_000), undefined, "it does not arrive any more");
   one.letGo();
   one.letGo();
-  t.equal(budget.open().ofAccount("b", 900_000), undefined);
+  t.equal(three.ofAccount("a", 900_000), undefined);
+  t.equal(budget.open().ofAccount("a", 200_000)?.status, 429, "it is let go once");
 });
 
 t.test(

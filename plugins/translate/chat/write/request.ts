@@ -192,7 +192,8 @@ function addStops(body: JsonObject, request: ChatRequest, scope: Scope): void {
 /** The gateway's name of a session. Many Chat servers refuse the field. */
 function addCacheKey(body: JsonObject, request: ChatRequest, scope: Scope): void {
   const { prompt_cache_key: part } = body;
-  const isKnown = scope.isResponses || scope.profile.maker === "openai";
+  const { maker, dialect } = scope.profile;
+  const isKnown = scope.isResponses || (maker === "openai" && dialect === "openai");
   if (isKnown && typeof part === "string") request.prompt_cache_key = part;
 }
 
