@@ -21,8 +21,8 @@ export function typeOf(event: ServerEvent): unknown {
 
 /**
  * How far an event brings a stream. `begun`: its head, or an end without output. `refused`: it ends in a refusal, or
- * Responses says that it failed. `failed`: it ends because the provider could not go on. `delivered`: it carries an item, a block, a name, a part,
- * text, an image or audio.
+ * Responses says that it failed. `failed`: it ends because the provider could not go on. `delivered`: it carries an item, a
+ * block, a name, a part, text, an image or audio.
  */
 export type Stage = "none" | "begun" | "refused" | "failed" | "delivered";
 

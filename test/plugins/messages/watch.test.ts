@@ -1,6 +1,7 @@
 import t from "tap";
 import { objectOf } from "../../../core/process/json.ts";
 import { Channels } from "../../../plugins/messages/channels.ts";
+import { LedgerOutage } from "../../../plugins/messages/ledger-outage.ts";
 import { Outbox } from "../../../plugins/messages/outbox.ts";
 import { Watch } from "../../../plugins/messages/watch.ts";
 import { admin } from "../../support/admin.ts";
@@ -167,6 +168,29 @@ t.test("with channels of its own", async (t) => {
     await until("its end is written", () => subjects.length > 1);
     const what = "The ledger takes nothing: Postgres is down or refuses, and served calls wait";
     t.strictSame(subjects.splice(0), [`To do: ${what}`, `Over: ${what}`]);
+  });
+
+  t.test("the first worker that lives writes of the ledger's outage, no other", async (t) => {
+    const written = async (worker: number, dead: readonly number[]) => {
+      const all = [0, 1, 2].map((each) => {
+        return { worker: each, report: true, isOld: dead.includes(each) };
+      });
+      const sent: string[] = [];
+      const workers = { report() {}, ask: async () => ({ worker, all }) };
+      const channels = { names: ["a"], send: async (name: string) => void sent.push(name) };
+      const given = { ...watched, services: { clock: services.clock, workers }, log: services.log };
+      const outage = new LedgerOutage({ ...given, channels } as unknown as ConstructorParameters<
+        typeof LedgerOutage
+      >[0]);
+      await outage.fails();
+      world.pass(MINUTE_MS);
+      await outage.fails();
+      return sent;
+    };
+    t.strictSame(await written(0, []), ["a"]);
+    t.strictSame(await written(1, []), []);
+    t.strictSame(await written(1, [0]), ["a"]);
+    t.strictSame(await written(2, [0]), []);
   });
 
   t.test(
