@@ -1,7 +1,7 @@
 import t from "tap";
 import { SharedReading } from "../../../plugins/metrics/shared-reading.ts";
 
-const PAUSE_MS = 20;
+const PAUSE_MS = 200;
 
 t.test("readings that many ask for", async (t) => {
   let begun = 0;
@@ -21,8 +21,8 @@ t.test("readings that many ask for", async (t) => {
   });
 
   await t.test("begin with a pause between them", async (t) => {
-    // Each notes its time a moment after it began.
-    for (const [at, ms] of begunMs.slice(1).entries()) t.ok(ms - begunMs[at]! >= PAUSE_MS - 1);
+    // Each notes its time after it began: some milliseconds later on a busy machine.
+    for (const [at, ms] of begunMs.slice(1).entries()) t.ok(ms - begunMs[at]! >= PAUSE_MS / 2);
   });
 
   await t.test("that fail do not keep the next from being read", async (t) => {

@@ -51,9 +51,9 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 
 async function found(text: string, again: () => Promise<void>): Promise<HTMLElement[]> {
   const isCode = CODE.test(text) && hasCommand("order show");
-  // Parts of an address or a key are refused without the right to see them, and all that was found would be lost.
+  const isKey = ID.test(text) || text.startsWith("tg-");
+  // Parts of an address are refused without the right to see addresses, and all that was found would be lost.
   const mayFindAccounts = ID.test(text) || may("customers");
-  const isKey = ID.test(text) || (text.startsWith("tg-") && mayFindAccounts);
   const [accounts, keys, call, transfers, order] = await Promise.all([
     mayFindAccounts ? get<Account[]>("/accounts", { query: text, limit: FOUND_MAX }) : [],
     isKey ? get<FoundKey[]>("/keys", { query: text }) : [],
