@@ -11,8 +11,8 @@ import { SwitchedClient } from "./switched-client.ts";
 import { World } from "./world.ts";
 
 const COST = 70;
-/** Has room for a hold, which needs 1,024 bytes, and not for the post. */
-const SPOOL_BYTES_MAX = 2_000;
+/** Has room for two holds, which need 1,024 bytes each, and not for the post. */
+const SPOOL_BYTES_MAX = 3_000;
 const POSTING = posting({
   callId: "c",
   accountId: "A",
