@@ -272,7 +272,7 @@ export class Exchange implements AttemptListener, Flow {
     if (triesOn) this.rest(refused);
     else this.dispatch.succeeded();
     const isOwn = fault === "caller" && refused.says === undefined;
-    // What may be the caller's own mistake goes on only to a route that works: the text of another's trouble would hide it.
+    // A mistake that may be the caller's own goes on only to a route that works: another's trouble would hide its text.
     if (triesOn && (!isOwn || this.dispatch.prepare(true)) && this.tryNext()) return;
     if (!isOwn) return this.cut(this.outcomeOf(refused));
     if (text === undefined) return this.cut(refusedUnreadably(status, retryHeaders(headers)));
