@@ -176,7 +176,9 @@ t.test("a body that a call has counts until the call drops it", async (t) => {
   t.equal(two.ofAccount("a", 10_000), undefined, "it does not arrive any more");
   one.letGo();
   one.letGo();
+  two.hand();
   t.equal(three.ofAccount("a", 900_000), undefined);
+  three.hand();
   t.equal(budget.open().ofAccount("a", 200_000)?.status, 429, "it is let go once");
 });
 
