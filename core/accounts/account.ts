@@ -110,6 +110,8 @@ export interface CallerKey extends KeyRecord {
 
 /** Encrypts keys for their owners. Only the sealer can decrypt. Core stores the ciphertext. */
 export interface KeySealer {
+  /** The name of the key of its own that seals now; undefined if there is none. */
+  readonly newest: string | undefined;
   seal(keyId: string, accountId: string, secret: string): SealedKey;
   /** Decrypts what it has sealed for these ids; undefined if it cannot. */
   unseal(record: SealedKeyRecord): string | undefined;

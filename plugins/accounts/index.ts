@@ -5,6 +5,7 @@ import {
   type Plugin,
   type Services,
 } from "../../core/plugin/index.ts";
+import { sealAgain } from "../sign-in-parts/seal-again.ts";
 import { AccountContext } from "./account-context.ts";
 import { serveAgreements } from "./agreements.ts";
 import { commands, operatorRoutes } from "./operator-routes.ts";
@@ -19,8 +20,8 @@ import { sessionRoutes, signInRoute, signOutRoute } from "./routes/sign-in.ts";
 import { signUpRoutes } from "./routes/sign-up.ts";
 import { refuseMissingKeys, refuseWrongKeys } from "./sealing/known-keys.ts";
 import { masterKeysOf } from "./sealing/master-keys.ts";
-import { rotate, sealedSecrets } from "./sealing/rotate.ts";
 import { Sealer } from "./sealing/sealer.ts";
+import { sealedTables } from "./sealing/tables.ts";
 
 export { options };
 export const uses = ["messages"];
@@ -62,7 +63,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
 
     async start() {
       const masterKeys = await masterKeysOf(services.config.stores, settings.master_keys);
-      const secrets = sealedSecrets(context);
+      const secrets = sealedTables(context);
       const { database, config } = services;
       // An embedded ledger has one gateway, and no one could delete the row of a lost key while it is down.
       if (config.stores.ledger !== "embedded")
@@ -75,7 +76,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
         );
       }
       provide(context);
-      rotation = rotate(secrets, sealer, log, stopping.signal);
+      rotation = sealAgain(secrets, sealer, log, stopping.signal);
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
 

@@ -9,6 +9,7 @@ import {
   ThrottledLog,
 } from "../../core/plugin/index.ts";
 import { Passwords } from "../sign-in-parts/passwords.ts";
+import { sealAgain } from "../sign-in-parts/seal-again.ts";
 import { Throttle } from "../sign-in-parts/throttle.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { Approvals } from "./approvals.ts";
@@ -16,7 +17,6 @@ import { commands } from "./commands.ts";
 import { type Options, options } from "./options.ts";
 import { People } from "./people.ts";
 import { operatorRoutes } from "./routes.ts";
-import { sealAgain } from "./second-factors.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -45,6 +45,12 @@ export default function operators(services: Services, settings: Options): Plugin
   const { host, port } = config.admin.listen ?? config.listen;
   let address = reachableAddress(httpAddress(host, port));
 
+  const secondFactors = {
+    what: "second factors of operators",
+    sealedByOthers: people.sealedByOthers.bind(people),
+    reseal: people.reseal.bind(people),
+  };
+  const stopping = new AbortController();
   /** The sealer whose newest master key seals all second factors; a reload with other keys makes another one. */
   let sealer: unknown;
 
@@ -59,7 +65,7 @@ export default function operators(services: Services, settings: Options): Plugin
       const { current } = services.keySealer;
       if (current && current !== sealer) {
         sealer = current;
-        await sealAgain(services, people);
+        await sealAgain([secondFactors], current, services.log, stopping.signal);
       }
       await approvals.sweep();
       await tokens.sweep();
@@ -110,6 +116,9 @@ export default function operators(services: Services, settings: Options): Plugin
       ]);
     },
 
-    stop: () => task.stop(),
+    stop() {
+      stopping.abort();
+      return task.stop();
+    },
   };
 }

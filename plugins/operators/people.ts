@@ -1,5 +1,6 @@
 import { newId, type Services } from "../../core/plugin/index.ts";
 import { newRecoveryCodes, recoveryHashOf } from "../sign-in-parts/recovery-codes.ts";
+import type { SealedKey, SealedKeyRecord } from "../sign-in-parts/sealed.ts";
 import { hashOf, newToken } from "../sign-in-parts/secret.ts";
 import type { Role } from "./role.ts";
 
@@ -95,13 +96,22 @@ export class People {
     );
   }
 
-  /** Seals the second factor again, by a newer master key. Returns false if another process was first. */
-  async reseal(id: string, before: string, sealed: Uint8Array, sealedBy: string): Promise<boolean> {
-    const done = await this.database.query(
-      "update operators set sealed = $3, sealed_by = $4 where id = $1 and sealed_by = $2 returning id",
-      [id, before, sealed, sealedBy],
+  /** Returns second factors that another master key than `newest` seals, in the order of their ids. */
+  sealedByOthers(newest: string, after: string | undefined): Promise<SealedKeyRecord[]> {
+    return this.database.query<SealedKeyRecord>(
+      `select id as "keyId", id as "accountId", sealed, sealed_by as "sealedBy" from operators
+      where sealed_by <> $1 and removed_at is null and ($2::uuid is null or id > $2) order by id limit ${PEOPLE_MAX}`,
+      [newest, after ?? null],
     );
-    return done.length > 0;
+  }
+
+  /** Replaces a second factor if `sealedBy` still seals it. Returns false otherwise. */
+  async reseal(id: string, sealedBy: string, next: SealedKey): Promise<boolean> {
+    const resealed = await this.database.query(
+      "update operators set sealed = $3, sealed_by = $4 where id = $1 and sealed_by = $2 returning id",
+      [id, sealedBy, next.sealed, next.sealedBy],
+    );
+    return resealed.length > 0;
   }
 
   /** Uses a link up: sets the password and the second factor. Returns recovery codes; undefined if another request was first. */

@@ -18,7 +18,6 @@ import type { Attempt, Throttle } from "../sign-in-parts/throttle.ts";
 import { newTotpSecret, stepOf, totpUri } from "../sign-in-parts/totp.ts";
 import { weakPassword } from "../sign-in-parts/weak-password.ts";
 import type { People, Person } from "./people.ts";
-import { unsealed } from "./second-factors.ts";
 import type { Tokens } from "./tokens.ts";
 
 const TOTP_CODE = /^\d{6}$/;
@@ -208,8 +207,10 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
     return undefined;
   }
 
-  function stepIn(person: Person, code: string): number | undefined {
-    const secret = unsealed(services, person);
+  function stepIn({ id, sealed, sealedBy }: Person, code: string): number | undefined {
+    if (sealed === null || sealedBy === null) return undefined;
+    const record = { keyId: id, accountId: id, sealed, sealedBy };
+    const secret = services.keySealer.current?.unseal(record);
     return secret === undefined ? undefined : stepOf(secret, code, services.clock.now());
   }
 }

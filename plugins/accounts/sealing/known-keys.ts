@@ -1,6 +1,6 @@
 import type { Services } from "../../../core/plugin/index.ts";
+import type { SealedTable } from "../../sign-in-parts/seal-again.ts";
 import type { MasterKey } from "./master-keys.ts";
-import type { SealedSecrets } from "./rotate.ts";
 import { Sealer } from "./sealer.ts";
 
 const CHECK = "master key";
@@ -54,7 +54,7 @@ export async function refuseWrongKeys(
  */
 export async function refuseMissingKeys(
   database: Services["database"],
-  tables: readonly SealedSecrets[],
+  tables: readonly SealedTable[],
   masterKeys: readonly MasterKey[],
 ): Promise<void> {
   const own = new Set(masterKeys.map(({ id }) => id));

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { KeySealer, SealedKey, SealedKeyRecord } from "../../sign-in-parts/sealed.ts";
 import type { MasterKey } from "./master-keys.ts";
-import type { KeySealer, SealedKey, SealedKeyRecord } from "./sealed.ts";
 
 const ALGORITHM = "aes-256-gcm";
 const NONCE_BYTES = 12;

@@ -1,6 +1,6 @@
 import { newId, type Services } from "../../../core/plugin/index.ts";
 import { recoveryHashOf } from "../../sign-in-parts/recovery-codes.ts";
-import type { SealedKey, SealedKeyRecord } from "../sealing/sealed.ts";
+import type { SealedKey, SealedKeyRecord } from "../../sign-in-parts/sealed.ts";
 
 /** A second factor that waits for its first code is void after this time. */
 const PENDING_MS = 3_600_000;

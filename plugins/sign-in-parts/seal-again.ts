@@ -1,29 +1,11 @@
-import type { Services } from "../../../core/plugin/index.ts";
-import type { AccountContext } from "../account-context.ts";
-import type { SealedKey, SealedKeyRecord } from "./sealed.ts";
-import type { Sealer } from "./sealer.ts";
+import type { Services } from "../../core/plugin/index.ts";
+import type { KeySealer, SealedKey, SealedKeyRecord } from "./sealed.ts";
 
 /** A table of secrets that master keys seal. */
-export interface SealedSecrets {
+export interface SealedTable {
   readonly what: string;
   sealedByOthers(newest: string, after: string | undefined): Promise<SealedKeyRecord[]>;
   reseal(id: string, sealedBy: string, next: SealedKey): Promise<boolean>;
-}
-
-export function sealedSecrets({ services, secondFactors }: AccountContext): SealedSecrets[] {
-  const { accounts } = services;
-  return [
-    {
-      what: "keys",
-      sealedByOthers: (newest, after) => accounts.keysSealedByOthers(newest, after),
-      reseal: (id, sealedBy, next) => accounts.resealKey(id, sealedBy, next),
-    },
-    {
-      what: "second factors",
-      sealedByOthers: (newest, after) => secondFactors.sealedByOthers(newest, after),
-      reseal: (id, sealedBy, next) => secondFactors.reseal(id, sealedBy, next),
-    },
-  ];
 }
 
 /**
@@ -31,9 +13,9 @@ export function sealedSecrets({ services, secondFactors }: AccountContext): Seal
  * Several processes may do this at once: a secret that another process has already sealed again is skipped. Secrets can
  * be unsealed throughout. Never rejects: the next start seals what is left.
  */
-export async function rotate(
-  tables: readonly SealedSecrets[],
-  sealer: Sealer,
+export async function sealAgain(
+  tables: readonly SealedTable[],
+  sealer: KeySealer,
   log: Services["log"],
   stop: AbortSignal,
 ): Promise<void> {
@@ -50,8 +32,8 @@ export async function rotate(
 }
 
 async function sealAll(
-  secrets: SealedSecrets,
-  sealer: Sealer,
+  secrets: SealedTable,
+  sealer: KeySealer,
   newest: string,
   log: Services["log"],
   stop: AbortSignal,

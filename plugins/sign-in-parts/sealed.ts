@@ -1,4 +1,4 @@
-import type { Services } from "../../../core/plugin/index.ts";
+import type { Services } from "../../core/plugin/index.ts";
 
 /** Encrypts keys for their owners. */
 export type KeySealer = NonNullable<Services["keySealer"]["current"]>;
