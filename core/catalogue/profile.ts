@@ -214,12 +214,9 @@ export function mergeProfiles(
 }
 
 /** Returns the name of the output limit at a Chat Completions upstream. */
-export function maxTokensField(
-  upstream: Profile,
-  route: Profile,
-): NonNullable<Profile["max_tokens_field"]> {
-  const field = route.max_tokens_field ?? upstream.max_tokens_field;
-  if (field) return field;
-  const dialect = route.dialect ?? upstream.dialect;
-  return dialect === "compatible" ? "max_tokens" : "max_completion_tokens";
+export function maxTokensField({
+  max_tokens_field: field,
+  dialect,
+}: Profile): NonNullable<Profile["max_tokens_field"]> {
+  return field ?? (dialect === "compatible" ? "max_tokens" : "max_completion_tokens");
 }

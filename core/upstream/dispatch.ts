@@ -316,13 +316,14 @@ export class Dispatch {
     const { model, stream } = this.call;
     if (!model) return;
     const stated = this.wire.outputLimit(body);
-    const upstream = this.upstreams.get(route.upstream)?.config.profile ?? {};
-    const { default_max_tokens: usual } = mergeProfiles(upstream, route.profile);
+    const upstream = this.upstreams.get(route.upstream)?.config.profile;
+    const profile = mergeProfiles(upstream, route.profile);
+    const usual = profile.default_max_tokens;
     if ((stated ?? outputLimit ?? usual) === undefined && stream) return;
     const room = stated === undefined ? roomBeside(this.call) : Number.POSITIVE_INFINITY;
     const most = Math.min(outputTokensMax(stated ?? usual, model), room);
     const limit = outputLimit === undefined ? most : Math.min(outputLimit, most);
-    this.wire.limitOutput(body, limit, maxTokensField(upstream, route.profile));
+    this.wire.limitOutput(body, limit, maxTokensField(profile));
   }
 }
 

@@ -1,7 +1,7 @@
 import { RequestBody } from "../body/request-body.ts";
 import type { Route } from "../catalogue/catalogue.ts";
 import { endpointAt, type Protocol } from "../catalogue/endpoint.ts";
-import { maxTokensField } from "../catalogue/profile.ts";
+import { maxTokensField, mergeProfiles } from "../catalogue/profile.ts";
 import type { Clock } from "../process/clock.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { Usage } from "../wire/usage/usage.ts";
@@ -68,7 +68,7 @@ function bodyFor(protocol: Protocol, upstream: HttpUpstream, route: Route): Requ
   const messages = [{ role: "user", content: PROMPT }];
   const asked = protocol === "responses" ? { input: PROMPT, store: false } : { messages };
   const body = RequestBody.of({ model: route.model, ...asked });
-  const chatField = maxTokensField(upstream.config.profile, route.profile);
+  const chatField = maxTokensField(mergeProfiles(upstream.config.profile, route.profile));
   wires[protocol].limitOutput(body, OUTPUT_TOKENS, chatField);
   return body;
 }

@@ -18,9 +18,11 @@ const FORMS = [
   String.raw`(?<day>\d{1,2})[ /.-](?<month>${MONTHS.join("|")})[a-z]*[ /.,-]+(?<year>20\d\d|\d\d)(?:[ ,]+${CLOCK})?`,
 ].map((form) => new RegExp(String.raw`^${form}(?!\d)`, "i"));
 
+const BEGINNING = new RegExp(`^(?:\\d|${MONTHS.join("|")})`, "i");
+
 /** Returns true if a text is meant as a day, even if it cannot be read. */
 export function beginsAsDay(text: string): boolean {
-  return new RegExp(`^(?:\\d|${MONTHS.join("|")})`, "i").test(text);
+  return BEGINNING.test(text);
 }
 
 /**
