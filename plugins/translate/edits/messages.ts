@@ -113,10 +113,9 @@ function leaveField(draft: Draft, name: string, path: string): void {
 function leavePart(draft: Draft, name: string, part: string, path: string): void {
   const holder = draft.object(name);
   if (!holder || !(part in holder)) return;
-  const { [part]: value, ...rest } = holder;
+  const value = holder[part];
   if (isFormat(path)) sayFormat(draft, objectOf(value));
-  if (Object.keys(rest).length > 0) draft.set(name, rest);
-  else draft.remove(name);
+  removePart(draft, name, part);
   // The protocols of other clients have their own name for the format.
   const isOther = isFormat(path) && draft.isTranslated;
   if (value != null) draft.nameDropped(isOther ? "response_format" : path);
@@ -206,7 +205,7 @@ function useBudget(draft: Draft): void {
   const budget = Math.min(BUDGETS[effort ?? "medium"], Math.floor(limit / 2));
   if (budget < BUDGET_MIN) return dropThinking(draft);
   draft.set("thinking", { type: "enabled", budget_tokens: budget });
-  if (effort !== undefined) removeEffort(draft);
+  if (effort !== undefined) removePart(draft, "output_config", "effort");
 }
 
 function effortOf(draft: Draft): EffortLevel | undefined {
@@ -214,10 +213,11 @@ function effortOf(draft: Draft): EffortLevel | undefined {
   return EFFORT_LEVELS.find((known) => known === effort);
 }
 
-function removeEffort(draft: Draft): void {
-  const { effort: _, ...rest } = draft.object("output_config") ?? {};
-  if (Object.keys(rest).length > 0) draft.set("output_config", rest);
-  else draft.remove("output_config");
+/** Removes a field of an object, and the object with its last one. */
+function removePart(draft: Draft, name: string, part: string): void {
+  const { [part]: _, ...rest } = draft.object(name) ?? {};
+  if (Object.keys(rest).length > 0) draft.set(name, rest);
+  else draft.remove(name);
 }
 
 /**
@@ -250,7 +250,7 @@ function editEffort(draft: Draft): void {
   const effort = effortOf(draft);
   if (!config || effort === undefined) return;
   if (draft.profile.thinking === "budget" || draft.profile.thinking === "none") {
-    removeEffort(draft);
+    removePart(draft, "output_config", "effort");
     draft.nameDropped("output_config.effort");
     return;
   }

@@ -271,7 +271,7 @@ t.test("a statement of the account behind a virtual one", async (t) => {
     ...[`${DAY};FT26325071;;100000;${code}`, `${DAY};FT26325072;;100001;${code}`],
   ].join("\n");
   const { body } = await admin(gateway, "POST", "/transfers/import", { file });
-  // SePay has told the first one of the main account itself: it waits for an operator, who must not see it twice.
+  // SePay has reported the first one of the main account itself: it waits for an operator, who must not see it twice.
   t.match(body["transfers"], [
     { outcome: "known", transfer: "71", state: "unmatched" },
     { outcome: "new", state: "credited" },
