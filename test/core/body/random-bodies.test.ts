@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import t from "tap";
 import { type RequestBody, readJson } from "../../../core/body/request-body.ts";
-import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { isObject, JSON_MAX, type JsonObject } from "../../../core/process/json.ts";
 import { excessOf, scanJson } from "../../../core/process/json-scan.ts";
 import { RawJson } from "../../../core/process/raw-json.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
@@ -76,8 +76,8 @@ function check(random: Random, came: Buffer): void {
   const got = readJson(came, "messages");
   if (typeof wanted === "string") {
     assert.ok(isRefusal(got), `accepted, though it is ${wanted}`);
-    // Without its quotes, a text may open hundreds of lists.
-    const isBroken = wanted === "not valid JSON" && excessOf(bytes) !== undefined;
+    // Without its quotes, a text may open hundreds of lists, or name a thousand fields.
+    const isBroken = wanted === "not valid JSON" && isBeyondLimits(bytes);
     assert.ok(isBroken || got.message.includes(wanted), `${got.message}, not: ${wanted}`);
     counts.refused++;
     return;
@@ -109,6 +109,11 @@ function check(random: Random, came: Buffer): void {
 function excessOfScan(bytes: Buffer): "levels" | "values" | undefined {
   const scan = scanJson(bytes, 4, 30);
   return scan === "levels" || scan === "values" ? scan : undefined;
+}
+
+function isBeyondLimits(bytes: Buffer): boolean {
+  const colons = bytes.filter((byte) => byte === 0x3a).length;
+  return excessOf(bytes) !== undefined || colons > JSON_MAX.fields;
 }
 
 /** The contents that a bound is computed from are those of the parsed body. */
