@@ -223,13 +223,12 @@ begin
     where call_id between first_id and last_id and call_id = any ((select sorted_ids)::uuid[])
   );
 
+  -- Columns, not a record of them: to take one out of a record takes a walk over those before it.
   with input as materialized (
-    select record, (record).call_id, (record).account_id, (record).charged, (record).purses,
-      row_number() over () as n
-    from json_populate_recordset(null::usage_records, batch) record
+    select * from json_populate_recordset(null::usage_records, batch)
   ),
   fresh as materialized (
-    select call_id, account_id, charged, purses, n from input
+    select call_id, account_id, charged, purses, row_number() over () as n from input
     where charged > 0 and call_id <> all (settled)
   ),
   charges as (
@@ -254,9 +253,8 @@ begin
     on conflict (account_id, name) do update set charged = purse.charged + excluded.charged
   )
   insert into usage_records
-  select (input.record).*
-  from input
-  where charged = 0 or call_id in (select call_id from fresh)
+  select * from input
+  where charged = 0 or call_id <> all (settled)
   on conflict (at, call_id) do nothing;
 end
 $$;
