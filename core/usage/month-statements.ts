@@ -154,11 +154,23 @@ export function monthStatements(database: PluginDatabase) {
     },
 
     /** Returns the closed statements of a month in the order of their accounts. */
-    ofMonth: (month: string, after = FIRST_ID) =>
+    ofMonth: (month: string, after = FIRST_ID, limit = ACCOUNTS) =>
       database.query<ClosedStatement>(
-        `${CLOSED} where month = $1 and account_id > $2 order by account_id limit ${ACCOUNTS}`,
-        [month, after],
+        `${CLOSED} where month = $1 and account_id > $2 order by account_id limit $3`,
+        [month, after, limit],
       ),
+
+    /** Returns what the calls of a month cost, less refunds, by account. */
+    async sold(month: string, accountIds: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
+      const rows = await database.query<{ accountId: string; amountMicroVnd: bigint }>(
+        `select account_id as "accountId", -sum(amount)::bigint as "amountMicroVnd"
+        from statement_rows join statement_months closed using (account_id, number)
+        where closed.month = $1 and account_id = any ($2::text::uuid[]) and (is_charges or ${MOVEMENT_KIND} = 'refund')
+        group by account_id`,
+        [month, `{${accountIds.join(",")}}`],
+      );
+      return new Map(rows.map(({ accountId, amountMicroVnd }) => [accountId, amountMicroVnd]));
+    },
   };
 }
 

@@ -69,7 +69,7 @@ export async function* jsonOf(
     if (shown.length > 0) yield `${count > 0 ? "," : ""}${shown.join(",")}`;
     count += rows.length;
   }
-  const invoice = invoiceJson(sums, terms);
+  const invoice = invoiceJson(-((sums["charges"] ?? 0n) + (sums["refund"] ?? 0n)), terms);
   const end = { cut: count > rowsMax, row_count: count, totals: totalsJson(sums), invoice };
   yield `],${JSON.stringify(end).slice(1)}`;
 }

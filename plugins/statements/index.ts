@@ -26,6 +26,18 @@ const commands: readonly Command[] = [
       { name: "month", value: "YYYY-MM" },
     ],
   },
+  {
+    words: "statement invoices",
+    about:
+      "list the data of the VAT invoices of a month, one for each closed statement; with --csv for your accounting",
+    method: "GET",
+    path: "/admin/v1/invoices",
+    options: [
+      { name: "month", value: "YYYY-MM", required: true },
+      { name: "limit", value: "N" },
+    ],
+    pages: { query: "after", field: "account" },
+  },
 ];
 
 /** Closes a statement for each customer and month, and mails its digest. Takes no part in calls. */

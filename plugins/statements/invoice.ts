@@ -33,14 +33,17 @@ export interface Terms {
 type Sums = Readonly<Record<string, bigint>>;
 
 /**
- * Returns the data of the VAT invoice for a month: what its calls cost, less refunds, in whole đ. Prices include VAT.
+ * Returns the data of the VAT invoice for a month, of what its calls cost, less refunds: in whole đ. Prices include VAT.
  */
-export function invoiceJson(sums: Sums, { seller, buyer, vat_percent }: Terms): object {
-  const sold = wholeVnd(-((sums["charges"] ?? 0n) + (sums["refund"] ?? 0n)));
+export function invoiceJson(soldMicroVnd: bigint, { seller, buyer, vat_percent }: Terms) {
+  return { seller, buyer, ...amountsJson(soldMicroVnd, vat_percent) };
+}
+
+/** Returns the amounts of a VAT invoice, in whole đ. */
+export function amountsJson(soldMicroVnd: bigint, vat_percent: number | null) {
+  const sold = divided(soldMicroVnd, BigInt(MICRO_VND_PER_VND));
   const net = vat_percent === null ? undefined : divided(sold * 100n, 100n + BigInt(vat_percent));
   return {
-    seller,
-    buyer,
     total_vnd: String(sold),
     vat_percent,
     net_vnd: net === undefined ? null : String(net),
@@ -61,10 +64,6 @@ export function totalsJson(sums: Sums): object {
     adjustments_vnd: of("adjustment"),
     charges_vnd: of("charges"),
   };
-}
-
-function wholeVnd(microVnd: bigint): bigint {
-  return divided(microVnd, BigInt(MICRO_VND_PER_VND));
 }
 
 /** Divides and rounds to the nearest whole number, half away from zero. */

@@ -11,6 +11,7 @@ import {
   readBody,
   readQuery,
   refuse,
+  rowLimit,
   type Services,
   v,
 } from "../../core/plugin/index.ts";
@@ -18,7 +19,7 @@ import { Downloads, fileHeaders } from "../page-parts/downloads.ts";
 import type { Decimal } from "./canonical.ts";
 import { buyerOf, setBuyer } from "./customers.ts";
 import { type ClosedStatement, csvOf, jsonOf, summaryJson } from "./file.ts";
-import { party, type Terms } from "./invoice.ts";
+import { amountsJson, party, type Terms } from "./invoice.ts";
 import { currentTerms, type Options } from "./terms.ts";
 
 const MONTH = "a month such as 2026-10";
@@ -30,6 +31,11 @@ const DOWNLOADS_MAX = 2;
 
 const input = mapping({ buyer: v.nullable(party) });
 const asked = mapping({ month: v.optional(month) });
+const ofMonth = mapping({
+  month,
+  limit: rowLimit(),
+  after: v.optional(v.pipe(v.string("an account's id"), v.check(isId, "an account's id"))),
+});
 const decimal = mapping({
   decimal: v.optional(v.picklist(["point", "comma"], "point or comma"), "point"),
 });
@@ -87,7 +93,10 @@ export function customerRoutes(services: Services, options: Options): CustomerRo
   ];
 }
 
-/** The route of operators: a closed statement with all rows, or without a month the list of those of an account. */
+/**
+ * Routes of operators: a closed statement with all rows, or without a month the list of those of an account; and the invoices of a
+ * month, of all customers.
+ */
 export function operatorRoutes(services: Services, options: Options): OperatorRoute[] {
   const { months } = services.usage;
   return [
@@ -110,6 +119,25 @@ export function operatorRoutes(services: Services, options: Options): OperatorRo
         return json(services, options, statement, Number.POSITIVE_INFINITY);
       },
     },
+    {
+      method: "GET",
+      path: "/invoices",
+      right: "customers",
+      async handle({ query }) {
+        const given = readQuery(ofMonth, query);
+        if (isRefusal(given)) return given;
+        const closed = await months.ofMonth(given.month, given.after, given.limit);
+        const ids = closed.map(({ accountId }) => accountId);
+        const sold = await months.sold(given.month, ids);
+        const rows: object[] = [];
+        // One after the other: a thousand queries at once would take all connections.
+        for (const statement of closed)
+          rows.push(
+            await invoiceRow(services, options, statement, sold.get(statement.accountId) ?? 0n),
+          );
+        return done(rows);
+      },
+    },
   ];
 }
 
@@ -124,19 +152,52 @@ async function notClosed({ usage }: Services, wanted: string | undefined): Promi
   );
 }
 
+/** Returns the terms that were kept when a statement was closed; one that was missing is as it is today. */
+async function termsOf(
+  services: Services,
+  options: Options,
+  statement: ClosedStatement,
+): Promise<Terms> {
+  const kept = JSON.parse(statement.invoice) as Terms;
+  if (kept.seller && kept.buyer && kept.vat_percent !== null) return kept;
+  const now = await currentTerms(services, options, statement);
+  return {
+    seller: kept.seller ?? now.seller,
+    buyer: kept.buyer ?? now.buyer,
+    vat_percent: kept.vat_percent ?? now.vat_percent,
+  };
+}
+
+/** Returns the row of a statement in the list for the books: its amounts, and whom to write the invoice to. */
+async function invoiceRow(
+  services: Services,
+  options: Options,
+  statement: ClosedStatement,
+  soldMicroVnd: bigint,
+) {
+  const [{ buyer, vat_percent }, account] = await Promise.all([
+    termsOf(services, options, statement),
+    services.accounts.find(statement.accountId),
+  ]);
+  return {
+    account: statement.accountId,
+    email: account?.email ?? null,
+    month: statement.month,
+    statement: statement.number,
+    ...amountsJson(soldMicroVnd, vat_percent),
+    buyer_name: buyer?.name ?? null,
+    buyer_tax_code: buyer?.tax_code ?? null,
+    buyer_address: buyer?.address ?? null,
+  };
+}
+
 async function json(
   services: Services,
   options: Options,
   statement: ClosedStatement,
   rowsMax: number,
 ): Promise<PlainResponse & { readonly body: AsyncIterable<string> }> {
-  const kept = JSON.parse(statement.invoice) as Terms;
-  const now = await currentTerms(services, options, statement);
-  const terms = {
-    seller: kept.seller ?? now.seller,
-    buyer: kept.buyer ?? now.buyer,
-    vat_percent: kept.vat_percent ?? now.vat_percent,
-  };
+  const terms = await termsOf(services, options, statement);
   return {
     status: 200,
     headers: ["content-type", "application/json", "cache-control", "no-store"],

@@ -244,6 +244,19 @@ t.test("statements of months that are over", async (t) => {
       t.strictSame([answer.status, answer.code], [404, code]);
     }
     t.equal((await first.get("/statements/1.csv")).status, 404);
+    const list = await runCli(["statement", "invoices", ...month, "--json"], { env });
+    const invoices: Record<string, unknown>[] = JSON.parse(list.stdout);
+    t.equal(new Set(invoices.map(({ account }) => account)).size, invoices.length);
+    for (const [customer, text] of [
+      [first, own],
+      [second, other],
+    ] as const) {
+      const { seller: _, buyer, ...amounts } = JSON.parse(text).invoice;
+      const row = invoices.find(({ email }) => email === customer.email);
+      t.match(row, { account: customer.accountId, month: newest?.month, ...amounts });
+      t.equal(row?.["buyer_tax_code"], buyer?.tax_code ?? null);
+    }
+    t.ok(invoices.some(({ total_vnd }) => Number(total_vnd) > 0));
   });
 
   t.test(
