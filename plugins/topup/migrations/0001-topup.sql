@@ -172,8 +172,9 @@ declare
   has_best boolean := false;
 begin
   select * into transfer from bank_transfers where id = transfer_id;
-  if json_array_length(offers) > 0 and lock_account(transfer.account_id)
-    and not exists (select from topup_bonuses where top_up = transfer.reference) then
+  perform lock_account(transfer.account_id);
+  -- A statement of its own: one that waits for the lock does not see what its holder has written.
+  if not exists (select from topup_bonuses where top_up = transfer.reference) then
     for offer in
       select * from json_to_recordset(offers) as offered (name text, title text, amount bigint, applies text, adds_up boolean)
       order by amount desc, name

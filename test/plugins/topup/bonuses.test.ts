@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import type { JsonObject } from "../../../core/process/json.ts";
+import { decideBonuses, offersOf } from "../../../plugins/topup/bonuses.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { Random } from "../../support/random.ts";
 import { until } from "../../support/until.ts";
@@ -239,6 +240,32 @@ t.test("bonuses of top-ups", async (t) => {
       [id, accountId],
     );
     await t.rejects(mark, { message: /a bonus of transfer \S+ is not in the ledger/ });
+  });
+
+  t.test("are decided once, however many decide at a time", async (t) => {
+    const { database } = gateway.gateway.services;
+    const same = { title: "x", ...NOVEMBER, percent: 5, minimum_vnd: 0 };
+    const bonuses = [
+      { name: "tet", ...same, applies: "each_time" as const, adds_up: false },
+      { name: "extra", ...same, applies: "once_per_customer" as const, adds_up: true },
+    ];
+    for (let round = 0; round < 5; round++) {
+      const accountId = await customer();
+      const told = transfer({ content: "none", transferAmount: 600_000 });
+      await notify(gateway, told);
+      const id = String(told["id"]);
+      await database.query(
+        "update bank_transfers set state = 'matched', account_id = $2 where id = $1",
+        [id, accountId],
+      );
+      const offers = offersOf(bonuses, 600_000_000_000n, "2026-11-21");
+      const decided = await Promise.all(
+        Array.from({ length: 6 }, () => decideBonuses(database, id, offers)),
+      );
+      const [first] = decided;
+      t.equal(first?.length, 2);
+      t.ok(decided.every((one) => one.length === 2));
+    }
   });
 
   t.test("after random top-ups and reversals add up, in wallets and report", async (t) => {
