@@ -51,12 +51,14 @@ t.test("bonuses of top-ups", async (t) => {
     const given = { account, reason: "by e-mail" };
     const { body } = await admin(gateway, "POST", `/transfers/${id}/assign`, given);
     assert.match(String(body["state"]), /^(?:matched|credited)$/, JSON.stringify(body));
-    // A store that does not reply in time gets the credit by a sweep.
-    await until("it is credited", async () => {
+    await untilCredited(id);
+  }
+  /** A store that does not reply in time gets the credit by a sweep. */
+  const untilCredited = (id: string) =>
+    until("it is credited", async () => {
       const now = await admin(gateway, "GET", `/transfers/${id}`);
       return now.body["state"] === "credited";
     });
-  }
   const reverse = (id: string, more: object = {}) =>
     admin(gateway, "POST", `/transfers/${id}/reverse`, { reason: "wrong", ...more });
   const refund = (body: object) => admin(gateway, "POST", "/refunds", { reason: "back", ...body });
@@ -131,6 +133,7 @@ t.test("bonuses of top-ups", async (t) => {
       transfer({ content: mine.code, transferAmount }),
     );
     await Promise.all(both.map((told) => notify(gateway, told)));
+    for (const told of both) await untilCredited(String(told["id"]));
     t.strictSame(await earned(accountId), ["welcome 30000"]);
   });
 
