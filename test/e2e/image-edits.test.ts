@@ -237,14 +237,14 @@ t.test("POST /v1/images/edits", async (t) => {
       form.set("prompt", prompt);
       form.set("n", "2");
       form.set("size", "512x512");
-      form.set(field, new Blob([new Uint8Array(png)], { type: "image/png" }), "photo.png");
+      form.set(field, new Blob([new Uint8Array(png)], { type: "image/png" }), "ảnh đẹp.png");
       const answer = await send(gateway, paths.edits, {
         method: "POST",
         headers: { authorization: `Bearer ${customer.key}` },
         body: form,
       });
       const reached = sent(answer);
-      t.equal(reached.image.filename, "photo.png");
+      t.equal(reached.image.filename, "ảnh đẹp.png");
       t.equal(reached.image.sha256, digest(png));
       t.equal(reached.size, "512x512");
       t.equal(answer.json.data.length, 2);
