@@ -33,7 +33,7 @@ function hasTooManyParts(bytes: Buffer, type: string): boolean {
 }
 
 /** Fields of an image call that give its reference images. */
-const REFERENCES = new Set(["image", "image_url", "reference_image", "ref_image"]);
+const REFERENCES = new Set(["image", "images", "image_url", "reference_image", "ref_image"]);
 /** Fields of a form that may be files, and images given as text of any length. */
 const FILE_FIELDS = new Set([...REFERENCES, "mask"]);
 

@@ -345,7 +345,7 @@ const ORDINARY_PIXELS = 1_572_864;
 const PNG_BYTES_PER_PIXEL = 4;
 const PACKED_BYTES_PER_PIXEL = 2;
 
-/** Refuses images that may not fit in one reply: such a reply is cut, and the provider has made them. */
+/** Refuses images that could be too large for one reply: such a reply is cut, and the provider has made them. */
 function tooLarge(call: Call, replyBytesMax: number): Refusal | undefined {
   const { body } = call;
   if (body.read("response_format") === "url") return undefined;
