@@ -1,7 +1,7 @@
 import {
   type Call,
+  fileType,
   formFields,
-  imageType,
   objectOf,
   type Refusal,
   refuse,
@@ -116,8 +116,8 @@ function partOf({ data, type, filename }: Image, name: string, number: number): 
 
 /** Returns the file with the type of its bytes, or a sentence that says why it is no image. */
 function typed({ data, filename }: Pick<FormPart, "data" | "filename">): Image | string {
-  const type = imageType(data);
-  if (type === undefined) return NO_IMAGE;
+  const type = fileType(data);
+  if (!type?.startsWith("image/")) return NO_IMAGE;
   return filename === undefined ? { data, type } : { data, type, filename };
 }
 
