@@ -5,7 +5,7 @@ import t from "tap";
 import { parse, stringify } from "yaml";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { assertBalance, assertNotCharged, billedCalls, customerWith } from "../support/billed.ts";
-import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
+import { wholeCatalogueOfTests } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { bodies, get, paths, post, send } from "../support/requests.ts";
 
@@ -18,7 +18,7 @@ const KEPT = [PRICED, SPEECH, "gpt-4.1-nano"];
 
 let gateway: TestGateway;
 t.before(async () => {
-  const { models } = parse(readFileSync(SHIPPED_CATALOGUE, "utf8"), { merge: true });
+  const { models } = parse(readFileSync(wholeCatalogueOfTests(), "utf8"), { merge: true });
   const kept = models.filter(({ id }: { id: string }) => KEPT.includes(id));
   const {
     option_factors: _,

@@ -38,7 +38,7 @@ async function shipped(): Promise<Catalogue> {
 
 /** Names that providers have retired, by their pages of deprecations. */
 const RETIRED = {
-  openai: ["o4-mini"], // 2026-10-23
+  openai: ["gpt-4.1-nano", "o4-mini"], // 2026-10-23
   google: ["gemini-2.5-pro", "gemini-2.5-flash"], // 2026-12-01: newer models serve them, at their own rates
   moonshot: ["kimi-k2.5"], // 2026-08-31
   alibaba: ["qwen3-coder-plus"], // 2026-10
