@@ -33,7 +33,7 @@ function hasTooManyParts(bytes: Buffer, type: string): boolean {
 }
 
 /** Fields of an image call that give its reference images. */
-const REFERENCES = new Set(["image", "image_url", "reference_image", "ref_image"]);
+const REFERENCES = new Set(["image", "images", "image_url", "reference_image", "ref_image"]);
 /** Fields of a form that may be files, and images given as text of any length. */
 const FILE_FIELDS = new Set([...REFERENCES, "mask"]);
 
@@ -122,23 +122,25 @@ export function formParts(body: Uint8Array, contentType: string): Part[] | undef
   const parts: Part[] = [];
   let isWrong = false;
   let isWhole = false;
+  const fail = () => {
+    isWrong = true;
+  };
   try {
     const parser = make({
       headers: { "content-type": contentType },
-      isFile: ({ filename }) => filename !== undefined,
-      maxFieldSize: Number.POSITIVE_INFINITY,
-      onField: ({ name, headers }, data) => parts.push({ name, data, ...typeOf(headers) }),
-      onFile: ({ name, filename = "", headers }) => {
+      isFile: () => true,
+      onField: fail,
+      onFile: ({ headers }) => {
+        const names = namesIn(headers["content-disposition"]);
+        if (!names) fail();
         const chunks: Uint8Array[] = [];
         return (chunk) => {
           if (chunk) return void chunks.push(chunk);
           const data = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
-          parts.push({ name, data, filename, ...typeOf(headers) });
+          if (names) parts.push({ ...names, data, ...typeOf(headers) });
         };
       },
-      onError: () => {
-        isWrong = true;
-      },
+      onError: fail,
       onDone: () => {
         isWhole = true;
       },
@@ -152,6 +154,39 @@ export function formParts(body: Uint8Array, contentType: string): Part[] | undef
     return undefined;
   }
   return isWrong || !isWhole ? undefined : parts;
+}
+
+const PARAMETER = /;[ \t]*(?:([\w*-]+)=(?:"((?:\\.|[^"\\])*)"|([^;"]*))[ \t]*)?/gy;
+
+/**
+ * Reads the names of a part. The parser's own reading gives up at any letter above U+00FF, as in `ảnh.png`, and would make
+ * a text of the file. Returns undefined for a part without a name, or one that could be read in two ways.
+ */
+function namesIn(disposition: unknown): Pick<FormPart, "name" | "filename"> | undefined {
+  if (typeof disposition !== "string") return undefined;
+  const parameters = disposition.replace(/^[^;]*/, "");
+  const given = new Map<string, string>();
+  let read = 0;
+  for (const [all, key, quoted, bare = ""] of parameters.matchAll(PARAMETER)) {
+    read += all.length;
+    if (key === undefined) continue;
+    const name = key.toLowerCase();
+    if (given.has(name)) return undefined;
+    given.set(name, quoted?.replace(/\\(["\\])/g, "$1") ?? bare.trim());
+  }
+  const name = given.get("name");
+  if (!name || read < parameters.length) return undefined;
+  const filename = decoded(given.get("filename*")) ?? given.get("filename");
+  return filename === undefined ? { name } : { name, filename };
+}
+
+/** Decodes `UTF-8'vi'%E1%BA%A3nh.png`. Another charset stays as it is: it names the file, no more. */
+function decoded(extended: string | undefined): string | undefined {
+  try {
+    return extended && decodeURIComponent(extended.replace(/^[^']*'[^']*'/, ""));
+  } catch {
+    return extended;
+  }
 }
 
 /**

@@ -137,7 +137,7 @@ export const limits = v.optional(
     header_kb: setting(whole(4, 256), "Largest request head, in KB.", 16),
     reply_mb: setting(
       whole(1, 1024),
-      "Largest unstreamed reply, in MB. Does not limit streams.",
+      "Largest unstreamed reply, in MB. Does not limit streams. Images that could be larger get 400.",
       64,
     ),
     unread_mb: setting(

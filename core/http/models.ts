@@ -6,6 +6,11 @@ import { wires } from "../wire/wires.ts";
 
 /** The date of all entries; clients expect the field. */
 const CREATED = Date.UTC(2026, 0, 1) / 1000;
+/**
+ * Codex asks with its version, and wants `models` in a shape of its own: without it, it logs an error with the whole list.
+ * An empty one leaves it the models that it brings (openai/codex, models-manager, `apply_remote_models`).
+ */
+const FOR_CODEX = ',"models":[]';
 const JSON_HEADERS = ["content-type", "application/json", "cache-control", "no-store"];
 
 /**
@@ -30,7 +35,7 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue, paths
       const { models } = catalogue();
       const body = isMessages(request)
         ? messagesPage(models, request.query, messages)
-        : `{"object":"list","data":[${models.map(chat)}]}`;
+        : `{"object":"list","data":[${models.map(chat)}]${isCodex(request) ? FOR_CODEX : ""}}`;
       return { status: 200, headers: JSON_HEADERS, body };
     },
   });
@@ -81,6 +86,10 @@ function messagesPage(models: readonly Model[], query: URLSearchParams, write: W
 
 function isMessages(request: PlainRequest): boolean {
   return request.headers["anthropic-version"] !== undefined;
+}
+
+function isCodex({ query }: PlainRequest): boolean {
+  return query.has("client_version");
 }
 
 function extras(model: Model, pathsOf: PathsOf): object {

@@ -13,7 +13,7 @@ import type { Call } from "../plugin/call.ts";
 import { beyond } from "../plugin/model-names.ts";
 import type { Plugin, Verdict } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
-import type { JsonObject } from "../process/json.ts";
+import { countOf, type JsonObject } from "../process/json.ts";
 import {
   betaFor,
   choiceOfLeftOut,
@@ -47,7 +47,8 @@ export function offeredFeatures(services: Parts): Plugin {
       const refusal = model && beyond(model, call);
       if (refusal) return refusal;
       if (endpoint.conversation === undefined) {
-        const left = nameFault(call.body.outline, model) ?? (model && mediaTerms(call, model));
+        const left =
+          nameFault(call.body.outline, model) ?? (model && mediaTerms(call, model, services));
         if (!Array.isArray(left)) return left;
         reportLeftOut(call, left, services.config.headers.prefix);
         return undefined;
@@ -296,12 +297,17 @@ const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {
  * image, the length of a text, and options. Prices sizes and options that the catalogue lists with a factor. Returns
  * the names of dearer options that it left out, since the catalogue does not list them.
  */
-function mediaTerms(call: Call, model: Model): string[] | Verdict {
+function mediaTerms(
+  call: Call,
+  model: Model,
+  { config }: Pick<Parts, "config">,
+): string[] | Verdict {
   const { protocol } = call.endpoint;
   if (protocol === "embeddings") return undefined;
   if (protocol === "speech") return tooLong(call, model);
   const factor = sizeFactor(call, model);
-  return typeof factor === "number" ? priceOptions(call, model, factor) : factor;
+  if (typeof factor !== "number") return factor;
+  return tooLarge(call, config.limits.replyBytesMax) ?? priceOptions(call, model, factor);
 }
 
 function tooLong({ body }: Call, { media }: Model): Verdict {
@@ -315,17 +321,43 @@ function tooLong({ body }: Call, { media }: Model): Verdict {
   return refuse.badRequest(message, "input");
 }
 
-/** An image whose size the provider chooses costs the price without a factor: providers choose ordinary sizes. */
-function sizeFactor({ body }: Call, { media }: Model): number | Refusal {
+/** Returns 0 if the provider chooses the size. */
+function pixelsOf({ body }: Call): number {
   const [width, height] = String(body.read("size") ?? "")
     .split("x")
     .map(Number);
-  const pixels = (width || 0) * (height || 0);
+  return (width || 0) * (height || 0);
+}
+
+/** An image whose size the provider chooses costs the price without a factor: providers choose ordinary sizes. */
+function sizeFactor(call: Call, { media }: Model): number | Refusal {
+  const pixels = pixelsOf(call);
   if (pixels <= media.pixelsMax) return 1;
   const fits = media.sizeFactors.find(({ pixels_max }) => pixels <= pixels_max);
   if (fits) return fits.factor;
   const most = media.sizeFactors.at(-1)?.pixels_max ?? media.pixelsMax;
   return refuse.badRequest(`size: at most ${most} pixels; ask for a smaller image`, "size");
+}
+
+/** The largest size that providers choose themselves: 1024x1536. */
+const ORDINARY_PIXELS = 1_572_864;
+/** Base64 of a PNG: at most three bytes a pixel, in four. Assumed of a JPEG or WebP: half of it. */
+const PNG_BYTES_PER_PIXEL = 4;
+const PACKED_BYTES_PER_PIXEL = 2;
+
+/** Refuses images that could be too large for one reply: such a reply is cut, and the provider has made them. */
+function tooLarge(call: Call, replyBytesMax: number): Refusal | undefined {
+  const { body } = call;
+  if (body.read("response_format") === "url") return undefined;
+  const isPacked = ["jpeg", "webp"].includes(String(body.read("output_format")));
+  const perPixel = isPacked ? PACKED_BYTES_PER_PIXEL : PNG_BYTES_PER_PIXEL;
+  const bytesEach = (pixelsOf(call) || ORDINARY_PIXELS) * perPixel;
+  const most = Math.floor(replyBytesMax / bytesEach);
+  if ((countOf(body.read("n")) ?? 1) <= most) return undefined;
+  const fewer = most === 0 ? "a smaller one" : `at most ${most} at a time`;
+  const packed = isPacked ? "" : ", or set output_format to jpeg";
+  const message = `n: images of this size may be too large for one reply; ask for ${fewer}${packed}`;
+  return refuse.badRequest(message, "n");
 }
 
 /** Returns what the reference images of an edit add to the factor. A provider reads them again for each image it makes. */

@@ -6,7 +6,7 @@ import type { ImageSettings } from "../plugin/config.ts";
 import type { FetchedImage, ImageFetch, ImageFetcher } from "../plugin/services.ts";
 import { isPublic, isPublicHost } from "../process/public-address.ts";
 import { program } from "../process/root.ts";
-import { imageType } from "../wire/vision.ts";
+import { imageType } from "../wire/file-type.ts";
 import { upstreamConnector } from "./connect.ts";
 
 const BYTES_MAX = 20 * 1_048_576;

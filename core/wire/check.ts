@@ -1,7 +1,9 @@
 import { arrayOf, countOf, type JsonObject } from "../process/json.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
-/** The rules for fields, and what a refusal says of a value that breaks one. Fields of `flag` and `count` may be absent. */
+const SIZE = /^([1-9]\d{0,4}x[1-9]\d{0,4}|auto)$/;
+
+/** The rules for fields, and what a refusal says of a value that breaks one. Fields of the last three may be absent. */
 const RULES = {
   text: [(value) => typeof value === "string" && value !== "", "a string is required"],
   list: [(value) => arrayOf(value).length > 0, "a list with at least one item is required"],
@@ -10,6 +12,10 @@ const RULES = {
   count: [
     (value) => value == null || (countOf(value) ?? 0) >= 1,
     "must be a whole number of at least 1",
+  ],
+  size: [
+    (value) => value == null || (typeof value === "string" && SIZE.test(value)),
+    "must have the form <width>x<height>, such as 1024x1024",
   ],
 } as const satisfies Readonly<Record<string, readonly [(value: unknown) => boolean, string]>>;
 

@@ -115,12 +115,3 @@ function isBase64(data: string): boolean {
 function unescaped(data: string): string {
   return data.includes("%") ? data.replace(/%(?:[0-9a-f]{2}|[0-9a-f]?$)/gi, "A") : data;
 }
-
-/** Returns the media type of an image by its first bytes; undefined unless it is PNG, JPEG, GIF or WebP. */
-export function imageType(data: Buffer): string | undefined {
-  if (data.subarray(0, 8).toString("latin1") === "\x89PNG\r\n\x1a\n") return "image/png";
-  if (data.subarray(0, 3).toString("latin1") === "\xff\xd8\xff") return "image/jpeg";
-  if (/^GIF8[79]a$/.test(data.subarray(0, 6).toString("latin1"))) return "image/gif";
-  const isRiff = data.subarray(0, 4).toString("latin1") === "RIFF";
-  return isRiff && data.subarray(8, 12).toString("latin1") === "WEBP" ? "image/webp" : undefined;
-}

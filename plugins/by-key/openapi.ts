@@ -1,6 +1,7 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import {
   type JsonObject,
+  objectOf,
   type Protocol,
   program,
   type Router,
@@ -19,6 +20,7 @@ const RULES: Readonly<Record<Rule, JsonObject>> = {
   whole: { type: "integer", minimum: 0 },
   flag: { type: ["boolean", "null"] },
   count: { type: ["integer", "null"], minimum: 1 },
+  size: { type: ["string", "null"], pattern: "^([1-9][0-9]{0,4}x[1-9][0-9]{0,4}|auto)$" },
 };
 const REQUIRED: ReadonlySet<Rule> = new Set(["text", "list", "whole"]);
 
@@ -75,7 +77,9 @@ function operationOf(
     summary: question?.summary ?? KEYED[route.path] ?? route.path,
     parameters: [...pathParameters(route.path), ...queryParameters(question)],
     ...(isPost && { requestBody: bodyOf({ type: "object" }) }),
-    responses: responsesOf(question ? schemaOf(question.reply) : { type: "object" }),
+    responses: responsesOf({
+      "application/json": { schema: question ? schemaOf(question.reply) : { type: "object" } },
+    }),
   };
 }
 
@@ -99,8 +103,11 @@ function callOf(
     summary: `A call in the protocol of ${reference}`,
     description: `Lists the fields that the gateway checks one by one; the reference of ${reference} has the others.`,
     parameters: conversation === undefined ? [] : [includeCost(prefix)],
-    requestBody: bodyOf(body, multipart),
-    responses: responsesOf({}, protocol === "messages" ? "MessagesError" : "Error"),
+    requestBody: multipart ? editBody(body) : bodyOf(body),
+    responses: responsesOf(
+      repliesOf(protocol, conversation),
+      protocol === "messages" ? "MessagesError" : "Error",
+    ),
   };
 }
 
@@ -109,18 +116,34 @@ function includeCost(prefix: string): JsonObject {
   return { name: `${prefix}include-cost`, in: "header", schema: { const: "1" }, description };
 }
 
-function bodyOf(schema: JsonObject, multipart = false): JsonObject {
-  const content = { "application/json": { schema } };
-  return {
-    required: true,
-    content: multipart ? { ...content, "multipart/form-data": { schema } } : content,
-  };
+function bodyOf(schema: JsonObject): JsonObject {
+  return { required: true, content: { "application/json": { schema } } };
 }
 
-function responsesOf(schema: JsonObject, error: "Error" | "MessagesError" = "Error"): JsonObject {
+/** The body of an image edit: its images and its mask are texts in JSON, and files in a form. */
+function editBody(body: JsonObject): JsonObject {
+  const withImages = (file: JsonObject) => {
+    const image = { anyOf: [file, { type: "array", items: file }] };
+    return { ...body, properties: { ...objectOf(body["properties"]), image, mask: file } };
+  };
+  const content = {
+    "application/json": { schema: withImages(TEXT) },
+    "multipart/form-data": { schema: withImages(BINARY) },
+  };
+  return { required: true, content };
+}
+
+/** The media types of a reply. Audio comes as bytes, or as events. */
+function repliesOf(protocol: Protocol, conversation: string | undefined): JsonObject {
+  const events = { "text/event-stream": { schema: TEXT } };
+  if (protocol === "speech") return { "audio/*": { schema: BINARY }, ...events };
+  return { ...JSON_REPLY, ...(conversation !== undefined && events) };
+}
+
+function responsesOf(content: JsonObject, error: "Error" | "MessagesError" = "Error"): JsonObject {
   const reference = { $ref: `#/components/schemas/${error}` };
   return {
-    "200": { description: "The reply", content: { "application/json": { schema } } },
+    "200": { description: "The reply", content },
     default: {
       description: "An error: `GET /errors.md` lists them",
       content: { "application/json": { schema: reference } },
@@ -161,6 +184,8 @@ function schemaOf(schema: v.GenericSchema): JsonObject {
 }
 
 const TEXT = { type: "string" };
+const BINARY = { type: "string", format: "binary" };
+const JSON_REPLY = { "application/json": { schema: {} } };
 const TEXT_OR_NULL = { type: ["string", "null"] };
 
 /** The error of all protocols but Messages. */

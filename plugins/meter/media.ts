@@ -1,3 +1,4 @@
+import { fileType } from "../../core/plugin/index.ts";
 import { audioSeconds } from "./audio-seconds.ts";
 import type { ImageTokens, Overhead } from "./families.ts";
 import { type ImageSize, imageSize } from "./image-size.ts";
@@ -45,13 +46,11 @@ export const noMedia = (): Media => ({
 const ZIP = "UEsD";
 /** Assumed, not measured: half of such a file is text, at the bytes of a PDF's; the rest is markup. */
 const ZIP_BYTES_PER_TOKEN = 4;
-/** Types of files that a model reads as text. Those of office documents have `xml` in their names too. */
-const TEXT = /^(text\/|application\/(json|xml|x-yaml|yaml)\b)|\+(json|xml)\b/;
 /** Minimum base64 bytes for each token of a PDF's compressed text. Measured: English prose, 2.0 to 2.6. */
 const PDF_BYTES_PER_TOKEN = 2;
 /** Bytes of the text on a page for each token, as of prose in a bound. */
 const PDF_TEXT_BYTES_PER_TOKEN = 3;
-/** Base64 that shows if a file is text: some 1 KB of it. */
+/** Base64 that shows the type of a file: some 1 KB of it. */
 const HEAD_BASE64 = 1_368;
 
 /** Adds a file in base64. Returns its text if it is a text file, or the text of an office document. */
@@ -64,7 +63,8 @@ export function addMedia(type: string, base64: string, media: Media): string | u
     media.pdfBytes += base64.length;
     media.pdfTextBytes += shownBytes(bytes, media.inflation);
   } else if (base64.startsWith(ZIP)) return addOffice(base64, media);
-  else if (TEXT.test(type) || isText(base64)) return Buffer.from(base64, "base64").toString();
+  else if (type.startsWith("text/") || isText(base64))
+    return Buffer.from(base64, "base64").toString();
   else media.otherBytes += base64.length;
   return undefined;
 }
@@ -76,19 +76,8 @@ function addOffice(base64: string, media: Media): string | undefined {
   return office?.text;
 }
 
-/** Returns true if a file begins as a text does: code has many types, and some clients state none. */
 function isText(base64: string): boolean {
-  const head = Buffer.from(base64.slice(0, HEAD_BASE64), "base64");
-  const isUtf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
-  if (isUtf16) return true;
-  if (head.length === 0 || head.includes(0)) return false;
-  try {
-    // The last character may be cut.
-    new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
-    return true;
-  } catch {
-    return false;
-  }
+  return fileType(Buffer.from(base64.slice(0, HEAD_BASE64), "base64")) === "text/plain";
 }
 
 /** Returns the tokens of an image of this size. Providers scale large ones down to `most`. */

@@ -1,7 +1,8 @@
 import {
   type Call,
+  fileType,
   formFields,
-  imageType,
+  objectOf,
   type Refusal,
   refuse,
   type Services,
@@ -11,13 +12,16 @@ import type { Place } from "./fetch-places.ts";
 
 type FormPart = NonNullable<Call["form"]>[number];
 
-/** Fields that clients use for the reference image. */
-const IMAGE_FIELDS = ["image", "image_url", "reference_image", "ref_image"] as const;
+/** Fields that clients use for the reference images. */
+const IMAGE_FIELDS = ["image", "images", "image_url", "reference_image", "ref_image"] as const;
+const MASK = "mask";
+const FIELDS: ReadonlySet<string> = new Set([...IMAGE_FIELDS, MASK]);
 const IMAGES_MAX = 16;
 /** Bounded, because a text of 20 MB may have no comma. */
 const DATA_URL = /^data:[^,]{0,1000};base64,/i;
 /** The same size as a client may send itself, by the default of `limits.body_mb`. */
 const FETCHED_BYTES_MAX = 20 * 1_048_576;
+const NO_IMAGE = "must be PNG, JPEG, WebP or GIF";
 
 /** A part of the form whose image is not fetched yet. */
 interface ImageAddress {
@@ -30,34 +34,24 @@ interface ImageAddress {
 
 /**
  * Makes the multipart form for image upstreams. Takes a client's multipart form, or JSON with the
- * image as data URL, plain base64 or URL.
+ * images, and a mask, as data URL, plain base64 or URL, each by itself or in an object.
  */
 export function imageEditForm(call: Call): (FormPart | ImageAddress)[] | Refusal {
   const images: (FormPart | ImageAddress)[] = [];
-  const others: FormPart[] = [];
-  for (const part of call.form ?? []) {
-    const name = part.name.replace(/\[\]$/, "");
-    if (!isImageField(name)) others.push(part);
-    else {
-      if (images.length >= IMAGES_MAX) return tooMany(name);
-      const type = imageType(part.data);
-      if (type === undefined)
-        return refuse.badRequest(`${name}: must be PNG, JPEG, WebP or GIF`, name);
-      images.push({ ...part, type });
+  const masks: (FormPart | ImageAddress)[] = [];
+  for (const [field, image] of imagesIn(call)) {
+    const isMask = field === MASK;
+    const list = isMask ? masks : images;
+    const most = isMask ? 1 : IMAGES_MAX;
+    if (list.length >= most) {
+      return refuse.badRequest(`${field}: at most ${most} image${isMask ? "" : "s"}`, field);
     }
-  }
-  for (const name of IMAGE_FIELDS) {
-    const value = call.body.read(name);
-    if (value == null) continue;
-    for (const source of Array.isArray(value) ? value : [value]) {
-      if (images.length >= IMAGES_MAX) return tooMany(name);
-      const image = typeof source === "string" ? read(source) : "must be a string";
-      if (typeof image === "string") return refuse.badRequest(`${name}: ${image}`, name);
-      const number = images.length;
-      images.push(
-        "url" in image ? { name, address: image.url, field: name, number } : partOf(image, number),
-      );
-    }
+    if (typeof image === "string") return refuse.badRequest(`${field}: ${image}`, field);
+    const name = isMask ? MASK : "image";
+    const number = list.length;
+    list.push(
+      "url" in image ? { name, address: image.url, field, number } : partOf(image, name, number),
+    );
   }
   if (images.length === 0) {
     return refuse.badRequest("image: a reference image is required", "image");
@@ -65,7 +59,7 @@ export function imageEditForm(call: Call): (FormPart | ImageAddress)[] | Refusal
   // The upstream expects several images under the list name.
   const name = images.length > 1 ? "image[]" : "image";
   const named = images.map((image) => ({ ...image, name }));
-  return [...named, ...others, ...formFields(call.body, isImageField)];
+  return [...named, ...masks, ...formFields(call.body, (field) => FIELDS.has(field))];
 }
 
 export function isAddress(part: FormPart | ImageAddress): part is ImageAddress {
@@ -96,38 +90,49 @@ export async function fetchImages(
         field,
       );
     }
-    parts.push({ ...partOf(image, number), name });
+    parts.push(partOf(image, name, number));
   }
   return parts;
 }
 
-function tooMany(name: string): Refusal {
-  return refuse.badRequest(`${name}: at most ${IMAGES_MAX} images`, name);
+/** An image, with the name of its file if it has one. */
+type Image = Pick<FormPart, "data" | "filename"> & { readonly type: string };
+
+/** Yields the images of a call, each with the field that it came in. */
+function* imagesIn({ form, body }: Call): Generator<readonly [string, ReturnType<typeof read>]> {
+  for (const file of form ?? []) yield [file.name.replace(/\[\]$/, ""), typed(file)];
+  for (const field of FIELDS) {
+    const value = body.read(field);
+    if (value == null) continue;
+    for (const source of Array.isArray(value) ? value : [value]) yield [field, read(source)];
+  }
 }
 
-function partOf(
-  { data, type }: Exclude<Awaited<ReturnType<Services["imageFetcher"]["fetch"]>>, string>,
-  number: number,
-): FormPart {
-  const filename = `image-${number}.${type.slice("image/".length)}`;
-  return { name: "image", data, type, filename };
+function partOf({ data, type, filename }: Image, name: string, number: number): FormPart {
+  const kind = name.replace(/\[\]$/, "");
+  const own = `${kind}-${number}.${type.slice("image/".length)}`;
+  return { name, data, type, filename: filename ?? own };
 }
 
-function isImageField(name: string): boolean {
-  return IMAGE_FIELDS.some((field) => field === name);
+/** Returns the file with the type of its bytes, or a sentence that says why it is no image. */
+function typed({ data, filename }: Pick<FormPart, "data" | "filename">): Image | string {
+  const type = fileType(data);
+  if (!type?.startsWith("image/")) return NO_IMAGE;
+  return filename === undefined ? { data, type } : { data, type, filename };
 }
 
-/** Returns the image or its address, or a sentence that says why there is none. */
-function read(
-  source: string,
-):
-  | Exclude<Awaited<ReturnType<Services["imageFetcher"]["fetch"]>>, string>
-  | { readonly url: string }
-  | string {
-  if (/^https?:\/\//i.test(source)) return { url: source };
-  const prefix = DATA_URL.exec(source)?.[0] ?? "";
-  const data = base64Bytes(source.slice(prefix.length));
+/**
+ * Returns the image or its address, or a sentence that says why there is none. OpenAI's JSON has objects with `image_url`,
+ * or with `file_id`; xAI's has `url`.
+ */
+function read(source: unknown): Image | { readonly url: string } | string {
+  const object = objectOf(source);
+  const text = object ? (object["image_url"] ?? object["url"]) : source;
+  if (object && object["file_id"] != null) return "files are not kept here; send the image itself";
+  if (typeof text !== "string") return "must be a string, or an object with image_url";
+  if (/^https?:\/\//i.test(text)) return { url: text };
+  const prefix = DATA_URL.exec(text)?.[0] ?? "";
+  const data = base64Bytes(text.slice(prefix.length));
   if (data === undefined) return "must be a data URL, base64 or an http(s) URL";
-  const type = imageType(data);
-  return type === undefined ? "must be PNG, JPEG, WebP or GIF" : { data, type };
+  return typed({ data });
 }

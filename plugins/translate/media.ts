@@ -1,3 +1,5 @@
+import { fileType } from "../../core/plugin/index.ts";
+
 /** A parsed data URL. `data` is base64. */
 interface DataUrl {
   /** The media type in lower case, without parameters; `image/jpg` becomes `image/jpeg`. */
@@ -29,26 +31,43 @@ export function parseDataUrl(url: string): DataUrl | undefined {
   };
 }
 
-/** The beginnings of images in base64. */
-const IMAGE_STARTS: readonly (readonly [RegExp, ImageType])[] = [
-  [/^iVBORw0KGgo/, "image/png"],
-  [/^\/9j\//, "image/jpeg"],
-  [/^R0lGOD/, "image/gif"],
-  [/^UklGR.{9}XRUJQ/, "image/webp"],
-];
+type FileType = NonNullable<ReturnType<typeof fileType>>;
+type ImageType = Extract<FileType, `image/${string}`>;
 
-type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+const IMAGE_TYPES: readonly string[] = [
+  "image/png",
+  "image/jpeg",
+  "image/gif",
+  "image/webp",
+] satisfies ImageType[];
+/** Base64 that shows the type of a file: some 1 KB of it. */
+const HEAD_BASE64 = 1_368;
+
+function foundType(data: string): FileType | undefined {
+  return fileType(Buffer.from(data.slice(0, HEAD_BASE64), "base64"));
+}
+
+function isImageType(type: string | undefined): type is ImageType {
+  return type !== undefined && IMAGE_TYPES.includes(type);
+}
 
 /** Returns the type of an image by its first bytes, which Claude compares with the stated one (router-for-me/CLIProxyAPI#3362). */
 export function imageTypeOf(data: string, stated: string): ImageType | undefined {
-  const start = data.slice(0, 24);
-  const found = IMAGE_STARTS.find(([pattern]) => pattern.test(start));
-  return found?.[1] ?? IMAGE_STARTS.find(([, type]) => type === stated)?.[1];
+  return [foundType(data), stated].find(isImageType);
+}
+
+/** Returns the type of a document: by its first bytes too, since code has many types, and some clients state none. */
+export function documentTypeOf(data: string, stated: string): string {
+  if (stated === "application/pdf" || stated.startsWith("text/")) return stated;
+  return foundType(data) ?? stated;
 }
 
 /** Decodes base64 data to text. */
 export function decodeText(data: string): string {
-  return Buffer.from(data, "base64").toString("utf8");
+  const bytes = Buffer.from(data, "base64");
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString("utf16le", 2);
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  return bytes.toString();
 }
 
 /** Undoes percent-encoding: base64 in a URL may have it. */

@@ -8,7 +8,7 @@ import {
   billedCalls,
   customerWith,
 } from "../support/billed.ts";
-import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
+import { wholeCatalogueOfTests } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { setDiscount } from "../support/ledger-sql.ts";
 import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
@@ -37,7 +37,7 @@ t.test("billing", async (t) => {
     });
     gateway = await startGateway({
       config: {
-        catalogue: SHIPPED_CATALOGUE,
+        catalogue: wholeCatalogueOfTests(),
         upstreams: { minimax: { protocols: { chat: detached.url } } },
       },
     });

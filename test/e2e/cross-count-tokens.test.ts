@@ -3,7 +3,7 @@ import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { type Customer, usage, wallet } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
-import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
+import { wholeCatalogueOfTests } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { get, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -17,7 +17,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
   t.before(async () => {
-    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
+    gateway = await sharedGateway({ catalogue: wholeCatalogueOfTests() });
     // Too little for any call.
     customer = await customerWith(gateway, "0.000001");
   });

@@ -161,6 +161,67 @@ t.test("POST /v1/images/edits", async (t) => {
     }
   });
 
+  t.test("accepts the images and the mask of OpenAI's JSON, and xAI's", async (t) => {
+    const data = `data:image/png;base64,${png.toString("base64")}`;
+    for (const [more, vnd] of [
+      [{ images: [{ image_url: data }] }, 1_000],
+      [{ images: [{ image_url: `${address}/photo` }, { image_url: data }] }, 1_240],
+      [{ images: [{ image_url: data }], image: data }, 1_240],
+      [{ images: [data, data] }, 1_240],
+      [{ images: [{ image_url: data }], mask: { image_url: data } }, 1_000],
+      [{ image: data, mask: { image_url: `${address}/photo` } }, 1_000],
+      [{ image: data, mask: data }, 1_000],
+      [{ image: { url: data, type: "image_url" } }, 1_000],
+      [{ image: [{ url: data }, { url: data }] }, 1_240],
+    ] as const) {
+      const form = sent(await edit(bodies.images({ echo: true }, more), vnd));
+      for (const image of [form.image, form.mask ?? []].flat()) {
+        t.match(image, { type: "image/png", sha256: digest(png) });
+      }
+      t.equal([form.image].flat().length, vnd === 1_000 ? 1 : 2);
+      t.equal("mask" in form, "mask" in more);
+      t.notOk("images" in form);
+    }
+    for (const [more, param] of [
+      [{ images: [{ file_id: "file-1" }] }, "images"],
+      [{ images: [{ image_url: 7 }] }, "images"],
+      [{ images: [] }, "image"],
+      [{ image: data, mask: { file_id: "file-1" } }, "mask"],
+      [{ image: data, mask: "no image" }, "mask"],
+      [{ image: data, mask: [data, data] }, "mask"],
+      [{ mask: data }, "image"],
+    ] as const) {
+      const { status, json } = await edit(bodies.images({}, more));
+      t.strictSame([status, json.error.param], [400, param], JSON.stringify(json));
+    }
+  });
+
+  t.test("accepts a mask of a form, as a file of any stated type or as text", async (t) => {
+    const file = (data: Buffer) =>
+      new Blob([new Uint8Array(data)], { type: "application/octet-stream" });
+    const { model, prompt } = bodies.images({ echo: true });
+    const ask = async (mask: string | Buffer) => {
+      const form = new FormData();
+      form.set("model", model);
+      form.set("prompt", prompt);
+      form.set("image", file(png), "ảnh.png");
+      if (typeof mask === "string") form.set("mask", mask);
+      else form.set("mask", file(mask), "mặt nạ.png");
+      const headers = { authorization: `Bearer ${(await customerWith(gateway)).key}` };
+      return send(gateway, paths.edits, { method: "POST", headers, body: form });
+    };
+    const base64 = png.toString("base64");
+    for (const mask of [png, base64, `data:image/png;base64,${base64}`, `${address}/photo`]) {
+      const form = sent(await ask(mask));
+      t.match(form.mask, { type: "image/png", sha256: digest(png), filename: /\.png$/ });
+      t.equal(form.image.filename, "ảnh.png");
+    }
+    for (const mask of [Buffer.from("no image"), "no image"]) {
+      const { status, json } = await ask(mask);
+      t.strictSame([status, json.error.param], [400, "mask"]);
+    }
+  });
+
   t.test("refuses anything but an image of the four formats", async (t) => {
     for (const image of [
       "data:image/bmp;base64,Qk0AAAAAAAAAAAAA",
@@ -237,14 +298,14 @@ t.test("POST /v1/images/edits", async (t) => {
       form.set("prompt", prompt);
       form.set("n", "2");
       form.set("size", "512x512");
-      form.set(field, new Blob([new Uint8Array(png)], { type: "image/png" }), "photo.png");
+      form.set(field, new Blob([new Uint8Array(png)], { type: "image/png" }), "ảnh đẹp.png");
       const answer = await send(gateway, paths.edits, {
         method: "POST",
         headers: { authorization: `Bearer ${customer.key}` },
         body: form,
       });
       const reached = sent(answer);
-      t.equal(reached.image.filename, "photo.png");
+      t.equal(reached.image.filename, "ảnh đẹp.png");
       t.equal(reached.image.sha256, digest(png));
       t.equal(reached.size, "512x512");
       t.equal(answer.json.data.length, 2);

@@ -5,7 +5,7 @@ import t from "tap";
 import { parse, stringify } from "yaml";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { assertBalance, assertNotCharged, billedCalls, customerWith } from "../support/billed.ts";
-import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
+import { wholeCatalogueOfTests } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { bodies, get, paths, post, send } from "../support/requests.ts";
 
@@ -18,7 +18,7 @@ const KEPT = [PRICED, SPEECH, "gpt-4.1-nano"];
 
 let gateway: TestGateway;
 t.before(async () => {
-  const { models } = parse(readFileSync(SHIPPED_CATALOGUE, "utf8"), { merge: true });
+  const { models } = parse(readFileSync(wholeCatalogueOfTests(), "utf8"), { merge: true });
   const kept = models.filter(({ id }: { id: string }) => KEPT.includes(id));
   const {
     option_factors: _,
@@ -85,6 +85,9 @@ t.test("an image", async (t) => {
     [{ size: "1536x1536" }, "medium", 1_500],
     [{ size: "2048x2048", quality: "high", n: 2 }, "high", 16_800],
     [{ size: "3840x2160" }, "medium", 3_400],
+    [{ size: "3840x2160", n: 2 }, "medium", 6_800],
+    [{ size: "3840x2160", n: 4, output_format: "jpeg" }, "medium", 13_600],
+    [{ n: 10 }, "medium", 10_000],
   ] as const) {
     t.test(`costs ${price} đ with ${JSON.stringify(fields)}`, async (t) => {
       const { customer, answer, sent } = await image(fields);
@@ -137,6 +140,9 @@ t.test("an image", async (t) => {
       [{ size: "4096x4096" }, "size"],
       [{ size: "2880x2881" }, "size"],
       [{ quality: "hd" }, "quality"],
+      // Its reply of 64 MB or more would be cut, and the provider is paid for the images.
+      [{ size: "3840x2160", n: 3 }, "n"],
+      [{ size: "3840x2160", n: 5, output_format: "jpeg" }, "n"],
     ] as const) {
       const { customer, answer } = await image(fields);
       t.equal(answer.status, 400, answer.text);

@@ -53,7 +53,14 @@ const LOST = ["pattern", "patternProperties"];
 const lostIn = (field: string) => LOST.map((name) => `${field}.${name}`).join(",");
 /** A model of OpenAI in each protocol, Gemini, and models of others. */
 const CHECKERS = [
-  ...["gpt-5.6-sol", "gpt-4.1", "o4-mini", "gemini-3.5-flash", "gemini-2.5-pro", "grok-4.5"],
+  ...[
+    "gpt-5.6-sol",
+    "gpt-4.1",
+    "gpt-6.1-terra",
+    "gemini-3.5-flash",
+    "gemini-3.8-flash",
+    "grok-4.5",
+  ],
   ...["deepseek-v4-pro", "qwen3.7-max", "glm-5.2", "MiniMax-M3", "svc/mistral-large-3-675b"],
 ];
 
@@ -314,13 +321,13 @@ const EDITS: readonly Edit[] = [
   {
     why: "the output limit has the name and size that the model takes",
     protocol: "chat",
-    models: ["gpt-5.6-sol", "o4-mini", "gemini-3.5-flash", "qwen3.7-max"],
+    models: ["gpt-5.6-sol", "gpt-6.1-terra", "gemini-3.5-flash", "qwen3.7-max", "kimi-k3"],
     change: { max_tokens: 500_000 },
   },
   {
     why: "sampling and penalties that reasoning models refuse are dropped",
     protocol: "chat",
-    models: ["gpt-5.6-sol", "gpt-5.4", "o4-mini"],
+    models: ["gpt-5.6-sol", "gpt-5.4", "gpt-6.1-terra", "kimi-k3"],
     change: { temperature: 0, top_p: 0.5, presence_penalty: 1 },
     dropped: "temperature,top_p,presence_penalty",
   },
@@ -340,14 +347,14 @@ const EDITS: readonly Edit[] = [
   {
     why: "effort is dropped for a model without it",
     protocol: "chat",
-    models: ["gpt-4.1", "qwen3-coder-plus", "svc/devstral-2-123b"],
+    models: ["gpt-4.1", "svc/qwen3-coder-next", "svc/devstral-2-123b"],
     change: { reasoning_effort: "low" },
     dropped: "reasoning_effort",
   },
   {
     why: "no thinking becomes the lowest effort of a model that always thinks",
     protocol: "chat",
-    models: ["grok-4.5", "gemini-3.1-pro-preview", "gemini-2.5-pro", "o4-mini"],
+    models: ["grok-4.5", "gemini-3.1-pro-preview", "gemini-3.8-flash", "kimi-k3"],
     change: { reasoning_effort: "none" },
     dropped: "reasoning_effort",
   },
@@ -360,7 +367,7 @@ const EDITS: readonly Edit[] = [
   {
     why: "fields that Gemini does not know are dropped",
     protocol: "chat",
-    models: ["gemini-3.5-flash", "gemini-2.5-flash"],
+    models: ["gemini-3.5-flash", "gemini-3.5-flash-lite"],
     change: { metadata: { a: "b" }, user: "u", top_k: 3 },
     dropped: "metadata,user,top_k",
   },
@@ -496,7 +503,7 @@ const DEMANDS: readonly (readonly [
     "messages",
   ],
   ["chat", "gpt-5.6-sol", { stop: ["a"], n: 2 }, "n"],
-  ["chat", "o4-mini", { logprobs: true }, "logprobs"],
+  ["chat", "gpt-6.1-terra", { logprobs: true }, "logprobs"],
 ];
 
 const PLAIN = {
@@ -541,9 +548,22 @@ t.test("models take what the gateway sends", async (t) => {
     const effort = { messages: { output_config: { effort: "high" } }, chat: {} } as const;
     const models = [
       ...["claude-opus-5-5", "claude-haiku-4-5", "gpt-5.6-sol", "gpt-5.5", "gpt-5.4", "gpt-4.1"],
-      ...["o4-mini", "gemini-3.5-flash", "gemini-3.1-pro-preview", "gemini-2.5-pro", "grok-4.5"],
-      ...["deepseek-v4-pro", "kimi-k2.7-code", "svc/kimi-k2-thinking", "glm-5.2", "glm-4.7"],
-      ...["qwen3.7-max", "qwen3-coder-plus", "MiniMax-M3", "MiniMax-M2.7"],
+      ...[
+        "gpt-6.1-terra",
+        "gemini-3.5-flash",
+        "gemini-3.8-flash",
+        "gemini-3.1-pro-preview",
+        "kimi-k3",
+      ],
+      ...[
+        "deepseek-v4-pro",
+        "kimi-k2.7-code",
+        "svc/kimi-k2-thinking",
+        "glm-5.2",
+        "glm-4.7",
+        "grok-4.5",
+      ],
+      ...["qwen3.7-max", "qwen3.8-flash", "svc/qwen3-coder-next", "MiniMax-M3", "MiniMax-M2.7"],
       ...["svc/mistral-large-3-675b", "svc/claude-sonnet-5-5"],
     ];
     for (const protocol of ["messages", "chat"] as const) {

@@ -84,6 +84,12 @@ t.test("GET /v1/models", async (t) => {
     }
   });
 
+  t.test("has an empty list for Codex, which then keeps the models that it brings", async (t) => {
+    const { data, models } = await list({}, "?client_version=0.150.0");
+    t.strictSame([data.length, models], [102, []]);
+    t.notOk("models" in (await list()));
+  });
+
   t.test(
     "lists them in the Messages shape to a client that sends its version header",
     async (t) => {

@@ -6,7 +6,7 @@ import { formatVnd } from "../../core/catalogue/amount.ts";
 import { makePng } from "../../plugins/simulator/png.ts";
 import type { Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
-import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
+import { wholeCatalogueOfTests } from "../support/catalogue.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { callsLeft } from "../support/proof.ts";
 import { asking, bodies } from "../support/requests.ts";
@@ -19,7 +19,7 @@ const IMPATIENT_MS = 5_000;
 t.test("OpenAI's official client", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
-    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
+    gateway = await sharedGateway({ catalogue: wholeCatalogueOfTests() });
   });
 
   async function client(creditVnd?: string): Promise<{ openai: OpenAI; customer: Customer }> {

@@ -11,11 +11,33 @@ export const SHIPPED_CATALOGUE = join(packageRoot, "config", "catalogue.yaml");
 const MODELS = [
   ...["claude-fable-5-2", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"],
   ...["claude-opus-5", "claude-sonnet-5", "claude-haiku-4-5", "svc/claude-opus-5-5"],
-  ...["gpt-5.6-sol", "gpt-5.6-luna", "gpt-4.1-nano", "req/gpt-4.1-nano", "req/gpt-5.6-sol"],
+  ...["gpt-5.6-sol", "gpt-5.6-luna", "gpt-4.1", "req/gpt-4.1", "req/gpt-5.6-sol"],
   ...["req/claude-opus-5-5", "req/gpt-image-2", "req/gpt-4o-mini-tts", "svc/grok-4.3"],
   ...["deepseek-v4-flash", "deepseek-v4-pro", "grok-4.5", "gemini-3.5-flash", "MiniMax-M3"],
   ...["claude-opus-4-8", "gpt-5.5", "glm-5.2", "qwen3.7-max", "svc/glm-4.7-flash"],
 ];
+
+/** The tests' own gpt-4.1-nano: a cheap model that does not reason, as providers no longer have. */
+const NANO: Readonly<Record<string, object>> = {
+  "gpt-4.1": { id: "gpt-4.1-nano", price_vnd_per_mtok: 1_500 },
+  "req/gpt-4.1": {
+    id: "req/gpt-4.1-nano",
+    price_vnd_per_call: 230,
+    input_tokens_max: 120_000,
+    max_output_tokens: 32_768,
+  },
+};
+
+interface Entry {
+  readonly id: string;
+  readonly routes: readonly object[];
+}
+
+function asNano(model: Entry): Entry {
+  const nano = NANO[model.id];
+  const routes = model.routes.map((route) => ({ ...route, model: "gpt-4.1-nano" }));
+  return nano ? { ...model, ...nano, routes } : model;
+}
 
 let file: string | undefined;
 
@@ -29,16 +51,21 @@ export function catalogueOfTests(): string {
   return file;
 }
 
-/** Writes the shipped catalogue with these models only. */
-export function writeCatalogue(file: string, models: readonly string[]): void {
+/** Returns the path of a catalogue with all shipped models, and the tests' own one. */
+export function wholeCatalogueOfTests(): string {
+  return keptCatalogue();
+}
+
+/** Writes the shipped catalogue with these models only. Default: all. */
+export function writeCatalogue(file: string, models?: readonly string[]): void {
   const text = readFileSync(SHIPPED_CATALOGUE, "utf8");
-  const shipped = parse(text, { merge: true }) as { models: { id: string }[] };
-  const kept = shipped.models.filter(({ id }) => models.includes(id));
+  const shipped = parse(text, { merge: true }) as { models: Entry[] };
+  const kept = shipped.models.filter(({ id }) => models?.includes(id) ?? true).map(asNano);
   writeFileSync(file, JSON.stringify({ ...shipped, models: kept }));
 }
 
-function keptCatalogue(models: readonly string[]): string {
-  const source = readFileSync(SHIPPED_CATALOGUE, "utf8") + models.join();
+function keptCatalogue(models?: readonly string[]): string {
+  const source = readFileSync(SHIPPED_CATALOGUE, "utf8") + JSON.stringify([models, NANO]);
   const name = `catalogue-${createHash("sha256").update(source).digest("hex").slice(0, 16)}.json`;
   const kept = join(packageRoot, "node_modules", ".cache", "tollgate", name);
   if (existsSync(kept)) return kept;

@@ -6,7 +6,7 @@ import {
   type JsonObject,
   objectOf,
 } from "../../../core/plugin/index.ts";
-import { decodeText, parseDataUrl } from "../media.ts";
+import { decodeText, documentTypeOf, isWebAddress, parseDataUrl } from "../media.ts";
 import type { Draft } from "./draft.ts";
 
 /**
@@ -115,8 +115,9 @@ function isFile(part: unknown): boolean {
 
 function textOfFile(part: unknown): string | undefined {
   const data = objectOf(objectOf(part)?.["file"])?.["file_data"];
-  const found = typeof data === "string" ? parseDataUrl(data) : undefined;
-  return found?.mediaType.startsWith("text/") ? decodeText(found.data) : undefined;
+  if (typeof data !== "string" || isWebAddress(data)) return undefined;
+  const { mediaType, data: base64 } = parseDataUrl(data) ?? { mediaType: "unknown", data };
+  return documentTypeOf(base64, mediaType).startsWith("text/") ? decodeText(base64) : undefined;
 }
 
 function documentOf(part: unknown, field: "messages" | "input"): JsonObject | undefined {

@@ -1,6 +1,13 @@
 import type { JsonObject } from "../../../core/plugin/index.ts";
 import { isBlank } from "../arguments.ts";
-import { decodeText, imageTypeOf, isPdfAddress, isWebAddress, parseDataUrl } from "../media.ts";
+import {
+  decodeText,
+  documentTypeOf,
+  imageTypeOf,
+  isPdfAddress,
+  isWebAddress,
+  parseDataUrl,
+} from "../media.ts";
 import type { MessagesContent, MessagesText } from "../types.ts";
 import { isGiven, mark, type Scope } from "./scope.ts";
 
@@ -119,8 +126,7 @@ function fileBlocks(file: JsonObject, path: string, scope: Scope): MessagesConte
     return [];
   }
   const title = scope.notes.string(file, "filename", `${path}.filename`);
-  // Base64 without a data URL is taken as a PDF, the first file type that Chat supported.
-  const found = parseDataUrl(given) ?? { mediaType: "application/pdf", data: given };
+  const found = parseDataUrl(given) ?? { mediaType: "unknown", data: given };
   const blocks: MessagesContent[] = isWebAddress(given)
     ? [{ type: "document", source: { type: "url", url: given } }]
     : documentBlocks(found.mediaType, found.data, `${path}.file_data`, scope);
@@ -128,11 +134,12 @@ function fileBlocks(file: JsonObject, path: string, scope: Scope): MessagesConte
 }
 
 function documentBlocks(
-  mediaType: string,
+  stated: string,
   data: string,
   path: string,
   scope: Scope,
 ): MessagesContent[] {
+  const mediaType = documentTypeOf(data, stated);
   if (mediaType === "application/pdf") {
     return [{ type: "document", source: { type: "base64", media_type: mediaType, data } }];
   }

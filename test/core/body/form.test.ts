@@ -18,6 +18,11 @@ function formOf(...parts: readonly Part[]): Buffer {
   return Buffer.concat([...pieces, Buffer.from(`--${BOUNDARY}--\r\n`)]);
 }
 
+function partOf(disposition: string, data: Buffer): Buffer {
+  const head = `--${BOUNDARY}\r\ncontent-disposition: ${disposition}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), data, Buffer.from(`\r\n--${BOUNDARY}--\r\n`)]);
+}
+
 function refusalOf(...parts: readonly Part[]): string {
   const parsed = parseFormBody(formOf(...parts), TYPE);
   assert.ok(isRefusal(parsed));
@@ -81,5 +86,48 @@ t.test("a form", async (t) => {
     );
     const short = parseFormBody(formOf(["image", "https://đẹp.test/a.png"]), TYPE);
     t.match(short, { fields: { image: "https://đẹp.test/a.png" } });
+  });
+
+  t.test("takes files whose names have any letters, however they are written", async (t) => {
+    for (const written of [
+      'filename="đ.png"',
+      'filename="mặt nạ.png"',
+      'filename="Screenshot at 9.41\u202fAM.png"',
+      'filename="ảnh; name=x.png"',
+      'filename="a \\"b\\" c.png"',
+      'filename="C:\\ảnh\\a.png"',
+      "filename=ảnh.png",
+      "filename*=UTF-8''%E1%BA%A3nh.png",
+      "filename*=UTF-8'vi'%E1%BA%A3nh.png",
+      `filename="a.png"; filename*=UTF-8''%E1%BA%A3nh.png`,
+      'FileName="ảnh.png"',
+      'filename=""',
+    ]) {
+      for (const name of ["image", "mask"]) {
+        const parsed = parseFormBody(partOf(`form-data; name="${name}"; ${written}`, PNG), TYPE);
+        assert.ok(!isRefusal(parsed), written);
+        t.match(parsed.form, [{ name, data: PNG, filename: String }], written);
+        t.strictSame(parsed.fields, {}, written);
+      }
+    }
+    const named = (written: string) => {
+      const parsed = parseFormBody(partOf(`form-data; name=image; ${written}`, PNG), TYPE);
+      assert.ok(!isRefusal(parsed), written);
+      return parsed.form[0]?.filename;
+    };
+    t.equal(named('filename="ảnh.png"'), "ảnh.png");
+    t.equal(named(`filename="a.png"; filename*=UTF-8''%E1%BA%A3nh.png`), "ảnh.png");
+  });
+
+  t.test("has a name for each part", async (t) => {
+    for (const disposition of [
+      'form-data; name=""',
+      'form-data; filename="ảnh.png"',
+      'form-data; name="image',
+      'form-data; name="image"; name="prompt"',
+      "form-data",
+    ]) {
+      t.match(parseFormBody(partOf(disposition, PNG), TYPE), { status: 400 }, disposition);
+    }
   });
 });

@@ -36,6 +36,14 @@ async function shipped(): Promise<Catalogue> {
   return catalogue;
 }
 
+/** Names that providers have retired, by their pages of deprecations. */
+const RETIRED = {
+  openai: ["gpt-4.1-nano", "o4-mini"], // 2026-10-23
+  google: ["gemini-2.5-pro", "gemini-2.5-flash"], // 2026-12-01: newer models serve them, at their own rates
+  moonshot: ["kimi-k2.5"], // 2026-08-31
+  alibaba: ["qwen3-coder-plus"], // 2026-10
+};
+
 const catalogue = await shipped();
 const { models } = catalogue;
 const ids = models.map(({ id }) => id);
@@ -52,6 +60,23 @@ t.test("the shipped catalogue", async (t) => {
     t.equal(perCall.length, 38);
     t.equal(ids.filter((id) => !id.includes("/")).length, 41);
   });
+
+  t.test(
+    "leads to no name that its provider has shut down, or serves by another model",
+    async (t) => {
+      const routes = models.flatMap(({ routes }) => routes);
+      for (const [upstream, names] of Object.entries(RETIRED)) {
+        const sold = routes
+          .filter((route) => route.upstream === upstream)
+          .map(({ model }) => model);
+        t.strictSame(
+          names.filter((name) => sold.includes(name)),
+          [],
+          upstream,
+        );
+      }
+    },
+  );
 
   t.test("marks channel and price unit in the id", async (t) => {
     for (const { id, channel, price } of models) {

@@ -96,6 +96,39 @@ t.test("a query is described by the schema that checks it", async (t) => {
   }
 });
 
+t.test("bodies and replies have the media types that clients send and get", async (t) => {
+  const of = (path: string) => operations.find((one) => one.path === path)?.operation ?? {};
+  const replyTypes = (path: string) => {
+    const reply = objectOf(objectOf(of(path)["responses"])?.["200"]);
+    return Object.keys(objectOf(reply?.["content"]) ?? {});
+  };
+  const both = ["application/json", "text/event-stream"];
+  t.strictSame(replyTypes("/v1/audio/speech"), ["audio/*", "text/event-stream"]);
+  for (const path of ["/v1/messages", "/v1/chat/completions", "/v1/responses"]) {
+    t.strictSame(replyTypes(path), both, path);
+  }
+  for (const path of ["/v1/images/generations", "/v1/images/edits", "/v1/models"]) {
+    t.strictSame(replyTypes(path), ["application/json"], path);
+  }
+
+  const file = { type: "string", format: "binary" };
+  const images = (of: JsonObject) => ({ anyOf: [of, { type: "array", items: of }] });
+  const size = { pattern: /\[0-9\]/ };
+  t.match(of("/v1/images/edits")["requestBody"], {
+    content: {
+      "application/json": {
+        schema: { properties: { size, image: images({ type: "string" }), mask: {} } },
+      },
+      "multipart/form-data": {
+        schema: { properties: { size, image: images(file), mask: file, prompt: {} } },
+      },
+    },
+  });
+  t.match(of("/v1/images/generations")["requestBody"], {
+    content: { "application/json": { schema: { properties: { size } } } },
+  });
+});
+
 t.test("every reference in it leads somewhere", async (t) => {
   const references: string[] = [];
   const visit = (value: unknown): void => {

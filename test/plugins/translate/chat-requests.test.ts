@@ -203,7 +203,44 @@ t.test("Chat requests: content", async (t) => {
       rejected: "messages[0].content[0].image_url.url:",
     },
     {
-      rule: "files keep their names, and bare base64 is a PDF",
+      rule: "files are texts or PDFs by their bytes, if their types do not say so",
+      given: {
+        messages: [
+          user(
+            ...[
+              "data:application/json;base64,e30=",
+              "data:application/javascript;base64,e30=",
+              "data:application/octet-stream;base64,e30=",
+              "data:;base64,e30=",
+              "e30=",
+              "data:text/plain;base64,//57AH0A",
+              "data:text/plain;base64,/v8AewB9",
+              "data:application/octet-stream;base64,JVBERi0xLjcKe30=",
+            ].map((file_data) => ({ type: "file", file: { filename: "a", file_data } })),
+          ),
+        ],
+      },
+      sent: {
+        messages: [
+          {
+            content: [
+              ...Array.from({ length: 7 }, () => ({
+                source: { type: "text", media_type: "text/plain", data: "{}" },
+              })),
+              { source: { type: "base64", media_type: "application/pdf" } },
+            ],
+          },
+        ],
+      },
+    },
+    {
+      rule: "a file that is neither a text nor a PDF",
+      given: { messages: [user({ type: "file", file: { filename: "a", file_data: "AAEC" } })] },
+      rejected: "messages[0].content[0].file.file_data:",
+      code: "unsupported_parameter",
+    },
+    {
+      rule: "files keep their names",
       given: {
         messages: [
           user(

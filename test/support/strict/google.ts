@@ -41,7 +41,7 @@ export const google: readonly Rule[] = [
       const effort = body["reasoning_effort"];
       if (effort == null) return undefined;
       const known = ["low", "medium", "high"];
-      if (/^gemini-3/.test(model) && !/^gemini-3\.1-pro/.test(model)) known.push("minimal");
+      if (/^gemini-3/.test(model) && !/^gemini-3\.(1-pro|[78])/.test(model)) known.push("minimal");
       if (/^gemini-2\.5-flash/.test(model)) known.push("none", "minimal");
       if (known.includes(text(effort))) return undefined;
       return /^gemini-2\.5/.test(model)

@@ -3,16 +3,18 @@ import { schemaFault } from "./moonshot-schema.ts";
 import { type Facts, objectIn, type Rule, text } from "./rule.ts";
 
 const SIX = /^kimi-k2\.[567]/;
+const THREE = /^kimi-k3/;
+const FIXED = /^kimi-k(2\.[567]|3)/;
 
 export function kimiThinks(facts: Facts): boolean {
-  if (/thinking/.test(facts.model)) return true;
+  if (/thinking/.test(facts.model) || THREE.test(facts.model)) return true;
   return SIX.test(facts.model) && thinkingType(facts) !== "disabled";
 }
 
 export const moonshot: readonly Rule[] = [
   {
     id: "k-temperature",
-    models: SIX,
+    models: FIXED,
     source: "Warma10032/VideoAdGuard#34; HenriGrimm/Minnow#291; NousResearch/hermes-agent#12566",
     refuses: (facts) => {
       const only = kimiThinks(facts) ? 1 : 0.6;
@@ -26,7 +28,7 @@ export const moonshot: readonly Rule[] = [
   },
   {
     id: "k-top-p",
-    models: SIX,
+    models: FIXED,
     source: "iOfficeAI/gemini-cli-pro#30",
     refuses: ({ body }) =>
       (body["top_p"] ?? 0.95) !== 0.95 && "invalid top_p: only 0.95 is allowed for this model",
@@ -37,6 +39,7 @@ export const moonshot: readonly Rule[] = [
     refuses: (facts) =>
       forcesTool(facts) &&
       kimiThinks(facts) &&
+      !THREE.test(facts.model) &&
       "tool_choice 'required' is incompatible with thinking enabled",
   },
   {
@@ -102,9 +105,10 @@ export const moonshot: readonly Rule[] = [
     source: "Moonshot docs: errors; MoonshotAI/kimi-cli#2011",
     refuses: (facts) => {
       const requested = facts.inputTokens + capOf(facts);
+      const window = THREE.test(facts.model) ? 1_048_576 : 262_144;
       return (
-        requested > 262_144 &&
-        `Invalid request: Your request exceeded model token limit: 262144 (requested: ${requested})`
+        requested > window &&
+        `Invalid request: Your request exceeded model token limit: ${window} (requested: ${requested})`
       );
     },
   },

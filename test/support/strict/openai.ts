@@ -13,13 +13,13 @@ const FIELDS = new Set([
 
 const PART_TYPES = ["text", "image_url", "input_audio", "refusal", "audio", "file"];
 
-export const REASONING = /^(gpt-5|o[0-9])/;
+export const REASONING = /^(gpt-[5-9]|o[0-9])/;
 const IMAGE_DATA = /^data:image\/(png|jpe?g|gif|webp)[;,]/i;
 
 function effortsOf(model: string): readonly string[] {
   if (/^o[0-9]/.test(model)) return ["low", "medium", "high"];
   if (/^gpt-5\.[45]/.test(model)) return ["none", "low", "medium", "high", "xhigh"];
-  if (/^gpt-5\.[6-9]/.test(model)) return ["none", "low", "medium", "high", "xhigh", "max"];
+  if (/^gpt-(5\.[6-9]|[6-9])/.test(model)) return ["none", "low", "medium", "high", "xhigh", "max"];
   return ["minimal", "low", "medium", "high"];
 }
 
@@ -105,7 +105,7 @@ const NO_TOOLS_WITH_EFFORT = (model: string) =>
 const tools: readonly Rule[] = [
   {
     id: "o-tools-effort",
-    models: /^gpt-5\.[4-9]/,
+    models: /^gpt-(5\.[4-9]|[6-9])/,
     source: "openai/openai-openapi#541; pipecat-ai/pipecat#4043; livekit/agents#5088",
     refuses: ({ model, body, tools: list }) =>
       list.length > 0 &&
@@ -114,7 +114,7 @@ const tools: readonly Rule[] = [
   },
   {
     id: "o-tools-default-effort",
-    models: /^gpt-5\.[5-9]/,
+    models: /^gpt-(5\.[5-9]|[6-9])/,
     source: "BerriAI/litellm#34569; danny-avila/LibreChat#14355; jeffdafoe/llm-memory-api#178",
     refuses: ({ model, body, tools: list }) =>
       list.length > 0 && body["reasoning_effort"] == null && NO_TOOLS_WITH_EFFORT(model),
