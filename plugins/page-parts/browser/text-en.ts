@@ -9,6 +9,7 @@ export const text = {
   more: "Show more",
   copy: "Copy",
   copied: "Copied",
+  "copy.byhand": "Your browser did not let this page copy. Select the text and copy it yourself.",
   justnow: "just now",
   "password.show": "Show",
   "password.hide": "Hide",

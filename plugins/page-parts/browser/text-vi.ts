@@ -11,6 +11,8 @@ export const text: Readonly<Record<SharedText, string>> = {
   more: "Xem thêm",
   copy: "Sao chép",
   copied: "Đã chép",
+  "copy.byhand":
+    "Trình duyệt không cho trang này sao chép. Hãy chọn đoạn chữ dưới đây rồi tự sao chép.",
   justnow: "vừa xong",
   "password.show": "Hiện",
   "password.hide": "Ẩn",
