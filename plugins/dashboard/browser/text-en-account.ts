@@ -186,6 +186,7 @@ export const account = {
   "bonus.first_top_up": "For your first top-up.",
   "bonus.until": "Until the end of {day}.",
   "voucher.title": "Voucher",
+  "voucher.lead": "Redeem a code. Its amount is added to your balance at once.",
   "voucher.code": "Code",
   "voucher.hint": "20 characters, in capital or small letters.",
   "voucher.submit": "Redeem",

@@ -18,7 +18,7 @@ export const calls = {
   "steps.call": "Make your first call",
   "overview.calls": "Recent calls",
   "overview.allcalls": "All calls and charts",
-  "overview.nocalls": "Four steps to your first call:",
+  "overview.nocalls": "The steps to your first call:",
   "overview.makekey": "Create a key",
   "calls.caption": "Calls, newest first",
   "calls.time": "Time",

@@ -189,6 +189,7 @@ export const account = {
   "bonus.first_top_up": "Chỉ cho lần nạp đầu tiên.",
   "bonus.until": "Đến hết {day}.",
   "voucher.title": "Mã quà tặng",
+  "voucher.lead": "Nhập mã để cộng tiền vào số dư ngay.",
   "voucher.code": "Mã",
   "voucher.hint": "Gồm 20 ký tự. Không phân biệt chữ hoa, chữ thường.",
   "voucher.submit": "Đổi mã",

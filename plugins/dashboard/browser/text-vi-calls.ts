@@ -18,7 +18,7 @@ export const calls = {
   "steps.call": "Gọi thử lần đầu",
   "overview.calls": "Lượt gọi gần đây",
   "overview.allcalls": "Tất cả lượt gọi và biểu đồ",
-  "overview.nocalls": "Bốn bước để gọi lần đầu:",
+  "overview.nocalls": "Các bước để gọi lần đầu:",
   "overview.makekey": "Tạo khóa API",
   "calls.caption": "Các lượt gọi, mới nhất trước",
   "calls.time": "Thời gian",

@@ -19,6 +19,7 @@ import {
   type System,
 } from "../how-to/clients.ts";
 import { keyText, usableKeys } from "../own-keys.ts";
+import { hasPlugin } from "../plugins.ts";
 import { proved } from "../proof.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
@@ -217,7 +218,7 @@ function addresses(): HTMLElement {
 function references(): HTMLElement | false {
   const link = (path: string, text: string) => el("a", { href: path, target: "_blank" }, text);
   return (
-    document.documentElement.dataset["byKey"] !== undefined &&
+    hasPlugin("by-key") &&
     el(
       "p",
       { class: "hint" },

@@ -14,9 +14,10 @@ import { card, failed, pageHead, waiting } from "../../../page-parts/browser/pag
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { addressOf, get } from "../api.ts";
-import type { Promotions, Statement, StatementRow } from "../contract.ts";
+import type { Statement, StatementRow } from "../contract.ts";
 import { CELLS, movedAmount, whatMoved } from "../movements.ts";
-import { promotionCard } from "../promotions.ts";
+import { hasPlugin } from "../plugins.ts";
+import { promotionCard, readPromotions } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
@@ -64,22 +65,16 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   });
   fill(
     root,
-    pageHead(t("nav.money"), t("money.lead"), hasStatements() && closed, file, print),
+    pageHead(t("nav.money"), t("money.lead"), hasPlugin("statements") && closed, file, print),
     el("p", { class: "print-only" }, currentAccount()?.email ?? ""),
     el("form", { class: "card filters", "aria-label": t("usage.filters") }, month.element),
     place,
   );
-  // There are none without top-ups.
-  const promotions = get<Promotions>("/promotions").catch(() => undefined);
+  const promotions = readPromotions();
   await load();
   const offered = await promotions;
   const discounts = offered && promotionCard(offered);
   if (discounts && !signal.aborted) root.append(discounts);
-}
-
-/** The operator may have switched off the plugin that closes statements. */
-function hasStatements(): boolean {
-  return "statements" in document.documentElement.dataset;
 }
 
 function figures({ opening_vnd, closing_vnd, rows }: Statement): HTMLElement {
