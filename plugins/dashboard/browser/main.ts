@@ -28,7 +28,7 @@ const site: Site = {
   },
   person: () => currentAccount()?.email,
   beside: () => (currentTeam() ? teamLink() : balanceLink()),
-  chooseLanguage: (language) => chooseLanguage(language).catch(() => {}),
+  chooseLanguage,
   signOut,
 };
 

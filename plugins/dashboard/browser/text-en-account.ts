@@ -295,6 +295,8 @@ export const account = {
   "account.everywhere": "Sign out everywhere",
   "account.everywhere.text": "This ends every session, including this one. API keys keep working.",
   "error.400": "Something you entered is not valid. Please check it.",
+  "error.context_length_exceeded":
+    "The conversation is longer than this model can read. Begin a new one, or choose a model with more context.",
   "error.401": "Your key or session is no longer valid. Sign in again, or use another key.",
   "error.402":
     "Your balance is too low for this call. After a top-up, the same key works right away.",

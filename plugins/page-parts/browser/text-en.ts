@@ -42,6 +42,7 @@ export const text = {
   "factor.byhand": "Can’t scan it? Type this key into the app.",
   "factor.open": "Open in an app on this device",
   "error.unexpected": "Something went wrong. Please try again.",
+  "error.script": "A part of this page has not loaded. Reload the page.",
   "error.0": "Cannot reach the server. Check your connection.",
   "error.time_is_over": "This day is over. Choose today or a later one.",
   "error.429": "Too many requests. Try again in {seconds} {seconds:second|seconds}.",

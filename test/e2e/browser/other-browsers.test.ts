@@ -1,5 +1,7 @@
 import t from "tap";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
+import { credit } from "../../support/admin.ts";
+import { prompt } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { type Stage, startStage } from "./stage.ts";
 
@@ -47,5 +49,67 @@ t.test("browsers that lack what Chromium has, and lines that fail", async (t) =>
       return written;
     });
     t.ok(isWithin);
+  });
+
+  async function chatting(options = {}) {
+    const customer = await signedIn(options);
+    await credit(stage.gateway, customer.session.accountId, 50_000);
+    await customer.session.post("/keys", { name: "laptop" });
+    return customer;
+  }
+
+  t.test("a reply with a link is shown by iOS 16, which has no URL.canParse", async () => {
+    const { page } = await chatting();
+    await page.addInitScript(() => Reflect.deleteProperty(URL, "canParse"));
+    await page.goto(`${stage.url}/dashboard/chat`);
+    await page
+      .getByPlaceholder("Tin nhắn của bạn")
+      .fill(prompt({ text: "see [this](https://example.com/) and [that](http://)" }));
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "this" }).waitFor();
+    await page.getByRole("button", { name: "Gửi" }).waitFor();
+  });
+
+  t.test("a message stays if the scripts that show it do not come", async (t) => {
+    const { page } = await chatting();
+    await page.route("**/chat/message-view.js", (route) => route.abort());
+    await page.goto(`${stage.url}/dashboard/chat`);
+    const text = page.getByPlaceholder("Tin nhắn của bạn");
+    await text.fill(prompt({ text: "never said" }));
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("Một phần của trang chưa tải được.").waitFor();
+    t.match(await text.inputValue(), "never said");
+    await page.unroute("**/chat/message-view.js");
+    await page.getByRole("alert").getByRole("button", { name: "Thử lại" }).click();
+    await page.getByText("Hỏi bằng bất kỳ ngôn ngữ nào.").waitFor();
+    await text.fill(prompt({ text: "said now" }));
+    await page.keyboard.press("Enter");
+    await page.locator(".turn.assistant", { hasText: "said now" }).waitFor();
+  });
+
+  t.test("a chart is drawn once its script can be loaded", async () => {
+    const { page } = await chatting();
+    await page.route("**/vendor/uplot.js", (route) => route.abort());
+    await page.goto(`${stage.url}/dashboard/chat`);
+    await page.getByPlaceholder("Tin nhắn của bạn").fill(prompt({ text: "hello" }));
+    await page.keyboard.press("Enter");
+    await page.locator(".cost strong").waitFor();
+    await page.getByRole("link", { name: "Sử dụng" }).first().click();
+    await page.getByText("Một phần của trang chưa tải được.").waitFor();
+    await page.unroute("**/vendor/uplot.js");
+    await page.getByRole("button", { name: "Thử lại" }).click();
+    await page.locator(".chart canvas").waitFor();
+  });
+
+  t.test("a language whose texts do not come is there after a reload", async () => {
+    const { page } = await signedIn();
+    await page.route("**/text-en.js", (route) => route.abort());
+    await page.getByRole("heading", { name: "Tổng quan" }).waitFor();
+    await page.locator(".account-menu").click();
+    await page.getByRole("button", { name: "English" }).click();
+    await page.locator(".toast", { hasText: "Hãy tải lại trang." }).waitFor();
+    await page.unroute("**/text-en.js");
+    await page.reload();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
   });
 });
