@@ -101,6 +101,19 @@ t.test("browsers that lack what Chromium has, and lines that fail", async (t) =>
     await page.locator(".chart canvas").waitFor();
   });
 
+  for (const path of ["/dashboard", "/console"]) {
+    t.test(`${path} offers to load again if a script of its start does not come`, async () => {
+      const { page } = await stage.visitor();
+      await page.route("**/text-vi.js", (route) => route.abort());
+      await page.goto(stage.url + path);
+      const again = page.getByRole("link", { name: "Thử lại" });
+      await again.waitFor();
+      await page.unroute("**/text-vi.js");
+      await again.click();
+      await page.getByRole("heading", { name: "Đăng nhập" }).waitFor();
+    });
+  }
+
   t.test("a language whose texts do not come is there after a reload", async () => {
     const { page } = await signedIn();
     await page.route("**/text-en.js", (route) => route.abort());
