@@ -240,6 +240,7 @@ export const calls = {
   "howto.model": "Model",
   "howto.nokey": "You need a key. The lines below are filled in with it.",
   "howto.visitor": "Your key is filled in below once you are signed in.",
+  "howto.fillin": "Fill in my key",
   "howto.replace": "Replace <API_KEY> with your key.",
   "howto.group.agents": "Coding agents",
   "howto.group.apps": "Editors and apps",

@@ -242,6 +242,7 @@ export const calls = {
   "howto.model": "Mô hình",
   "howto.nokey": "Bạn cần có một khóa API. Khóa sẽ được điền sẵn vào các dòng bên dưới.",
   "howto.visitor": "Khi bạn đăng nhập, khóa API của bạn được điền sẵn bên dưới.",
+  "howto.fillin": "Điền khóa API của tôi",
   "howto.replace": "Thay <API_KEY> bằng khóa API của bạn.",
   "howto.group.agents": "Trợ lý lập trình",
   "howto.group.apps": "Trình soạn thảo và ứng dụng",

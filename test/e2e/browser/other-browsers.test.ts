@@ -1,3 +1,4 @@
+import { devices } from "playwright-core";
 import t from "tap";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { credit } from "../../support/admin.ts";
@@ -124,5 +125,59 @@ t.test("browsers that lack what Chromium has, and lines that fail", async (t) =>
     await page.unroute("**/text-en.js");
     await page.reload();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
+  async function orderShown(options = {}) {
+    const customer = await signedIn(options);
+    const { id } = (await customer.session.post("/top-ups", { amount_vnd: 100_000 })).body;
+    return { ...customer, path: `${stage.url}/dashboard/top-up/${id}` };
+  }
+
+  t.test("an iPhone shares the picture of a QR code, which its downloads hide", async (t) => {
+    const { page, path } = await orderShown(devices["iPhone 13"]);
+    await page.addInitScript(() => {
+      navigator.canShare = () => true;
+      navigator.share = async ({ files = [] } = {}) => {
+        document.title = files.map(({ name, type }) => `${name} ${type}`).join();
+      };
+    });
+    await page.goto(path);
+    await page.getByRole("button", { name: "Lưu ảnh QR" }).click();
+    await page.waitForFunction(() => document.title.includes("image/png"));
+    t.match(await page.title(), /^\w+\.png image\/png$/);
+  });
+
+  t.test("says that a QR code could not be saved", async () => {
+    const { page, path } = await orderShown();
+    await page.addInitScript(() => {
+      HTMLCanvasElement.prototype.toBlob = (done) => done(null);
+    });
+    await page.goto(path);
+    await page.getByRole("button", { name: "Lưu ảnh QR" }).click();
+    await page.locator(".toast", { hasText: "Đã có lỗi xảy ra." }).waitFor();
+  });
+
+  t.test("a cancellation that fails leaves the QR code", async () => {
+    const { page, path } = await orderShown();
+    await page.route("**/top-ups/*/cancel", (route) => route.fulfill({ status: 500, json: {} }));
+    await page.goto(path);
+    await page.getByRole("button", { name: "Hủy yêu cầu nạp tiền" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Hủy yêu cầu nạp tiền" }).click();
+    await page.getByText("Hệ thống gặp lỗi.").first().waitFor();
+    await page.locator("img.qr").waitFor();
+  });
+
+  t.test("says why a file is not exported", async (t) => {
+    const { page } = await signedIn();
+    const json = { error: { code: "too_many_exports", message: "Wait." } };
+    await page.route("**/usage.csv?*", (route) => route.fulfill({ status: 429, json }));
+    await page.goto(`${stage.url}/dashboard/usage`);
+    await page.getByRole("button", { name: "Xuất CSV" }).click();
+    await page.getByRole("dialog").getByRole("link", { name: "Tải xuống" }).click();
+    await page.locator(".toast", { hasText: "Có quá nhiều tệp đang được xuất." }).waitFor();
+    const saved = page.waitForEvent("download");
+    await page.goto(`${stage.url}/dashboard/money`);
+    await page.getByRole("link", { name: "Xuất CSV" }).click();
+    t.match((await saved).suggestedFilename(), /^money-/);
   });
 });

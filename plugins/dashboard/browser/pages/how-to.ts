@@ -62,11 +62,25 @@ export async function render(context: PageContext): Promise<void> {
   const setup = el("div", { class: "stack" });
   const call = arrival(signal);
 
+  /** The customer gave no password, or the key could not be read: only the button asks again. */
+  let isWithheld = false;
+  const readKey = async (id: string): Promise<string> => {
+    if (id === "" || isWithheld) return NO_KEY;
+    try {
+      return await keyText(id);
+    } catch {
+      isWithheld = true;
+      return NO_KEY;
+    }
+  };
+  const fillIn = () => {
+    isWithheld = false;
+    void show();
+  };
   const show = async () => {
     const client = chosen;
     // The lines keep the place of a key that cannot be read now.
-    const { value } = key.select;
-    const text = value === "" ? NO_KEY : await keyText(value).catch(() => NO_KEY);
+    const text = await readKey(key.select.value);
     if (signal.aborted || client !== chosen || !client) return;
     const place: Place = {
       name: document.documentElement.dataset["service"] ?? "",
@@ -79,7 +93,8 @@ export async function render(context: PageContext): Promise<void> {
     };
     const parts = client.parts(place, systems.value());
     systems.element.hidden = parts.every(({ kind }) => kind === "form");
-    fill(setup, setupOf(client, place, parts));
+    const again = el("button", { type: "button", onclick: fillIn }, t("howto.fillin"));
+    fill(setup, isWithheld && again, setupOf(client, place, parts));
   };
   const remember = () => {
     const kept = new URLSearchParams({ client: chosen?.id ?? "", system: systems.value() });
