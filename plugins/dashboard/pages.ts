@@ -16,7 +16,7 @@ interface Names {
   has(plugin: string): boolean;
 }
 
-/** What the plugin `topup` serves. */
+/** The paths that the plugin `topup` serves. */
 const OF_TOPUP = /^\/(?:top-ups|promotions)\b/;
 
 /** Serves the customers' pages. */

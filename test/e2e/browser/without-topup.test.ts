@@ -11,6 +11,7 @@ for (const vouchers of [true, false]) {
     await session.post("/keys", { name: "laptop" });
     await signInByForm(page, stage.url, session.email);
     await page.locator(".waiting").first().waitFor({ state: "detached" });
+    t.notMatch(await (await fetch(stage.url)).text(), /VietQR|chuyển khoản/);
     const offers = () => page.locator('a:visible[href="/dashboard/top-up"]').count();
 
     t.test("offers a page to add money only if there is one", async (t) => {
