@@ -231,6 +231,17 @@ t.test("a customer in a browser", async (t) => {
     t.equal((await session.get("/keys")).body.data.length, 1);
   });
 
+  t.test("is shown only the models of a key", async (t) => {
+    const { page, session } = await stage.customer();
+    await session.post("/keys", { name: "laptop", limits: { models: ["gpt-*"] } });
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/how-to?client=claude-code&system=bash`);
+    await page.locator(".snippet pre", { hasText: 'ANTHROPIC_AUTH_TOKEN="tg-' }).waitFor();
+    const ids = await page.getByLabel("Mô hình").locator("option").allTextContents();
+    t.ok(ids.length > 0 && ids.every((id) => id.startsWith("gpt-")), String(ids));
+    t.notMatch(await page.locator(".snippet").first().textContent(), /claude-haiku/);
+  });
+
   t.test("is asked once for the password of How to connect, and again by a button", async (t) => {
     const { page, session } = await stage.customer();
     await session.post("/keys", { name: "laptop" });

@@ -10,6 +10,7 @@ import { get } from "../api.ts";
 import { composer } from "../chat/composer.ts";
 import { askModel, isAbort, type Turn } from "../chat/stream.ts";
 import type { Catalogue, Key, Model } from "../contract.ts";
+import { offerModels } from "../offer-models.ts";
 import { keyText, makeOwnKey, usableKeys } from "../own-keys.ts";
 import { t } from "../text.ts";
 
@@ -76,12 +77,11 @@ function conversation(
     input.allowImages(chosen?.labels.includes("vision") ?? false);
   };
   const keyChanged = () => {
-    const { limits = {} } = keys.find(({ id }) => id === key.select.value) ?? {};
-    const before = model.select.value;
-    const allowed = models.filter(({ id }) => allowsModel(limits, id));
-    fill(
+    const ids = models.map(({ id }) => id);
+    offerModels(
       model.select,
-      allowed.map(({ id }) => el("option", { value: id, selected: id === before }, id)),
+      ids,
+      keys.find(({ id }) => id === key.select.value),
     );
     modelChanged();
   };

@@ -18,6 +18,7 @@ import {
   SYSTEMS,
   type System,
 } from "../how-to/clients.ts";
+import { offerModels } from "../offer-models.ts";
 import { keyText, usableKeys } from "../own-keys.ts";
 import { hasPlugin } from "../plugins.ts";
 import { proved } from "../proof.ts";
@@ -40,14 +41,18 @@ export async function render(context: PageContext): Promise<void> {
   ]);
   if (signal.aborted) return;
   const ids = chatModels(models, popular);
-  const model = choice(
-    t("howto.model"),
-    ids.map((id) => [id, id] as const),
-  );
+  const model = choice(t("howto.model"), []);
   const key = choice(
     t("howto.key"),
     keys.map(({ id, name, prefix }) => [id, `${name} (${prefix}…)`] as const),
   );
+  const offer = () =>
+    offerModels(
+      model.select,
+      ids,
+      keys.find(({ id }) => id === key.select.value),
+    );
+  offer();
   const images = models.find(({ standard }) => standard === "images")?.id;
   const speech = models.find(({ standard }) => standard === "speech")?.id;
   const asked = new URLSearchParams(location.search);
@@ -87,7 +92,9 @@ export async function render(context: PageContext): Promise<void> {
       base: location.origin,
       key: text,
       model: model.select.value,
-      background: ids.find((id) => SMALL.test(id)) ?? model.select.value,
+      background:
+        Array.from(model.select.options, ({ value }) => value).find((id) => SMALL.test(id)) ??
+        model.select.value,
       images,
       speech,
     };
@@ -108,6 +115,7 @@ export async function render(context: PageContext): Promise<void> {
   model.select.addEventListener("change", () => void show());
   key.select.addEventListener("change", () => {
     call.watch(key.select.value);
+    offer();
     void show();
   });
   const sold = clients
