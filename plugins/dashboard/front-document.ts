@@ -19,6 +19,8 @@ export interface FrontParts {
   readonly address: string;
   /** False: the page offers no sign-up. */
   readonly canSignUp: boolean;
+  /** False: the page offers no top-up by bank transfer. */
+  readonly canTransfer: boolean;
   readonly language: Language;
   readonly theme: Theme;
   readonly catalogue: Services["catalogue"];
@@ -82,7 +84,7 @@ claude</code></pre>
 <ol class="tiles">
 ${tiles([
   [text.step1, text.step1Text],
-  [text.step2, text.step2Text],
+  ...(parts.canTransfer ? [[text.step2, text.step2Text] as const] : []),
   [text.step3, text.step3Text],
 ])}
 </ol>

@@ -2,7 +2,7 @@ import type { Language } from "../page-parts/preferences.ts";
 
 const english = {
   title: "One API key for every model, paid in dong",
-  lead: "{count} models of {makers} makers at one address. Top up by bank transfer and pay each call exactly: no subscription, no debt.",
+  lead: "{count} models of {makers} makers at one address. Top up and pay each call exactly: no subscription, no debt.",
   signUp: "Create an account",
   signIn: "Sign in",
   connect: "How to connect",
@@ -49,7 +49,7 @@ const english = {
 
 const vietnamese: Readonly<Record<keyof typeof english, string>> = {
   title: "Một khóa API cho mọi mô hình, trả bằng tiền Việt",
-  lead: "{count} mô hình của {makers} hãng qua một địa chỉ. Nạp tiền bằng chuyển khoản, dùng bao nhiêu trả bấy nhiêu: không thuê bao, không nợ.",
+  lead: "{count} mô hình của {makers} hãng qua một địa chỉ. Nạp tiền trước, dùng bao nhiêu trả bấy nhiêu: không thuê bao, không nợ.",
   signUp: "Tạo tài khoản",
   signIn: "Đăng nhập",
   connect: "Hướng dẫn",

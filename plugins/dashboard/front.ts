@@ -36,7 +36,7 @@ interface Made {
  */
 export function frontHandler(
   services: Services,
-  names: Pick<FrontParts, "serviceName" | "support" | "folder" | "style">,
+  names: Pick<FrontParts, "serviceName" | "support" | "folder" | "style" | "canTransfer">,
 ): (request: PlainRequest) => Promise<PlainResponse> {
   const parts = { ...names, style: names.style + styleSheet("dashboard", "front.css") };
   const headers = pageHeaders(parts.style);

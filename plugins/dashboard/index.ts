@@ -59,7 +59,7 @@ export default function dashboard(
       const all = { ...names, demo: has("demo") ? DEMO_EMAIL : undefined, has };
       const pages = dashboardHandler(files, all, services.customers);
       router.addRoute({ ...open, path: `${BASE}/*`, handler: pages });
-      const front = frontHandler(services, { ...names, ...files });
+      const front = frontHandler(services, { ...names, ...files, canTransfer: has("topup") });
       router.addRoute({ ...open, path: "/", handler: front });
       // Browsers look for an icon here.
       const location = ["location", `${files.folder}/icon.svg`, "cache-control", "no-store"];

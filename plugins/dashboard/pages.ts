@@ -3,6 +3,7 @@ import type { PlainRequest, PlainResponse, Services } from "../../core/plugin/in
 import type { Route } from "../page-parts/browser/routes.ts";
 import { type PageFiles, pagesHandler } from "../page-parts/pages.ts";
 import { servedPages } from "./browser/page-table.ts";
+import { SHOWN } from "./browser/plugins.ts";
 import { BASE, SIGNED_IN_COOKIE } from "./browser/routes.ts";
 import { text as english } from "./browser/text-en.ts";
 import { text as vietnamese } from "./browser/text-vi.ts";
@@ -15,8 +16,8 @@ interface Names {
   has(plugin: string): boolean;
 }
 
-/** Plugins that pages show parts of. */
-const SHOWN = ["statements", "vouchers", "teams", "by-key"];
+/** The paths that the plugin `topup` serves. */
+const OF_TOPUP = /^\/(?:top-ups|promotions)\b/;
 
 /** Serves the customers' pages. */
 export function dashboardHandler(
@@ -26,7 +27,7 @@ export function dashboardHandler(
 ): (request: PlainRequest) => PlainResponse {
   return pagesHandler(files, {
     base: BASE,
-    routes: servedPages(has("statements"), has("teams")),
+    routes: servedPages(has),
     serviceName,
     texts: { vi: vietnamese, en: english },
     home: "/",
@@ -41,16 +42,17 @@ export function dashboardHandler(
     headersOf: ({ route, rest }, { headers }) =>
       rest === "" ? readAhead(route, headers["cookie"] ?? "") : [],
   });
-}
 
-/**
- * Lets a browser in which a customer is signed in ask for the account and the data of the page while it loads the
- * scripts. On a slow line each request after them takes another half second.
- */
-function readAhead({ reads }: Route, cookies: string): string[] {
-  if (parseCookie(cookies)[SIGNED_IN_COOKIE] === undefined) return [];
-  const links = ["/me", ...reads].map(
-    (path) => `</account/v1${path}>; rel=preload; as=fetch; crossorigin`,
-  );
-  return ["link", links.join(", ")];
+  /**
+   * Lets a browser in which a customer is signed in ask for the account and the data of the page while it loads the
+   * scripts. On a slow line each request after them takes another half second.
+   */
+  function readAhead({ reads }: Route, cookies: string): string[] {
+    if (parseCookie(cookies)[SIGNED_IN_COOKIE] === undefined) return [];
+    const served = reads.filter((path) => has("topup") || !OF_TOPUP.test(path));
+    const links = ["/me", ...served].map(
+      (path) => `</account/v1${path}>; rel=preload; as=fetch; crossorigin`,
+    );
+    return ["link", links.join(", ")];
+  }
 }

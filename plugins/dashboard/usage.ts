@@ -31,12 +31,13 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
         if (isRefusal(input)) return input;
         const { limit, before, ...given } = input;
         const filter = seenBy(customer, given);
-        const [page, archivedBefore] = await Promise.all([
-          usage.page({ accountId, filter, limit, before }),
+        const [found, archivedBefore] = await Promise.all([
+          // One more says if there is another page.
+          usage.page({ accountId, filter, limit: limit + 1, before }),
           usage.archivedBefore(accountId, filter),
         ]);
-        const records = await withKeyNames({ accounts }, page);
-        const last = records.length === limit ? records.at(-1) : undefined;
+        const records = await withKeyNames({ accounts }, found.slice(0, limit));
+        const last = found.length > limit ? records.at(-1) : undefined;
         return done({
           data: records.map(recordJson),
           next: last ? `${last.at.toISOString()},${last.callId}` : null,

@@ -21,7 +21,10 @@ export interface DocumentParts {
   readonly page: Pick<Route, "path" | "title"> | undefined;
 }
 
-/** Returns the HTML document of a page. It has the page's title, and holds nothing that only some may see. */
+/**
+ * Returns the HTML document of a page. It has the page's title, and holds nothing that only some may see. If its scripts do not
+ * come, it offers to load again.
+ */
 export function documentFor(parts: DocumentParts): string {
   const { folder, files, style, language, theme, page, home } = parts;
   const text = (key: string) => escaped(parts.texts[language][key] ?? key);
@@ -50,7 +53,8 @@ ${preloads.join("\n")}
 </head>
 <body>
 <div id="app" class="starting"><span class="brand"><img class="mark" src="${folder}/icon.svg" alt="" width="32" height="32">${name}</span>
-<main id="main"><h1>${title}</h1><p class="waiting" role="status">${text("loading")}</p></main></div>
+<main id="main"><h1>${title}</h1>
+<div class="waiting" role="status"><span class="hidden">${text("loading")}</span><p class="slow">${text("slow")} <a href="">${text("retry")}</a></p></div></main></div>
 <noscript><p class="notice"><a href="${home}">${name}</a> ${text("noscript")}</p></noscript>
 </body>
 </html>

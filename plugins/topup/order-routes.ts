@@ -105,8 +105,11 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
       async handle({ query }, { accountId }) {
         const wanted = readQuery(page, query);
         if (isRefusal(wanted)) return wanted;
-        const orders = await ordersOf(database, accountId, wanted.limit, wanted.before);
-        const next = orders.length < wanted.limit ? null : (orders.at(-1)?.id ?? null);
+        const { limit, before } = wanted;
+        // One more says if there is another page.
+        const found = await ordersOf(database, accountId, limit + 1, before);
+        const orders = found.slice(0, limit);
+        const next = found.length > limit ? (orders.at(-1)?.id ?? null) : null;
         return done({ data: orders.map(shown), next });
       },
     },

@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { request } from "node:http";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import t from "tap";
 import { type AccountsGateway, startAccountsGateway } from "../support/accounts.ts";
 import { createCustomer } from "../support/admin.ts";
@@ -213,4 +214,29 @@ t.test("customers behind nginx", async (t) => {
     t.not(await attempt("127.0.0.5"), 429);
     t.equal(warnings(), 1);
   });
+});
+
+t.test("pages behind nginx get their files beside a gateway of another version", async (t) => {
+  const all = await startAccountsGateway();
+  const other = createServer((request, response) => {
+    response.statusCode = request.url === "/healthz" ? 200 : 404;
+    response.end();
+  });
+  await once(other.listen(0, "127.0.0.1"), "listening");
+  const nginx = await startNginx([all.gateway, other.address() as AddressInfo]);
+  t.teardown(async () => {
+    await nginx.stop();
+    other.close();
+    await all.close();
+  });
+  for (const path of ["/dashboard", "/console"]) {
+    const document = await (await fetch(all.gateway.url + path)).text();
+    const [, script = ""] = /src="([^"]+\/main\.js)"/.exec(document) ?? [];
+    t.match(script, new RegExp(`^${path}/assets/`));
+    for (let time = 0; time < 6; time += 1) {
+      const { status } = await fetch(nginx.url + script);
+      t.equal(status, 200, `${script}, time ${time}`);
+    }
+    t.equal((await fetch(nginx.url + script.replace("main", "no-such"))).status, 404);
+  }
 });

@@ -1,9 +1,12 @@
+import { onDemand } from "../../page-parts/browser/on-demand.ts";
 import { type Language, textOf, useTexts, type Values } from "../../page-parts/browser/text.ts";
 import type { Text } from "./text-en.ts";
 
 /** Loads the texts of a language and uses them from then on. */
 export async function setLanguage(wanted: Language): Promise<void> {
-  const { text } = wanted === "en" ? await import("./text-en.ts") : await import("./text-vi.ts");
+  const { text } = await onDemand(
+    wanted === "en" ? import("./text-en.ts") : import("./text-vi.ts"),
+  );
   useTexts(wanted, text);
 }
 

@@ -41,6 +41,16 @@ export function addressOf(path: string, query: Record<string, string>): string {
   return `${BASE}${pathInTeam(path)}?${new URLSearchParams(query)}`;
 }
 
+/** Rejects with the refusal of a file if it would be refused now. */
+export async function checkFile(path: string, query: Record<string, string>): Promise<void> {
+  try {
+    await send("HEAD", `${path}?${new URLSearchParams(query)}`);
+  } catch {
+    // A reply without a body lacks the reason.
+    await get(path, query);
+  }
+}
+
 async function send<Answer>(method: string, path: string, body?: object): Promise<Answer> {
   const sessionToken = csrfToken;
   let response: Response;
@@ -51,7 +61,7 @@ async function send<Answer>(method: string, path: string, body?: object): Promis
       credentials: "same-origin",
       headers: {
         ...(body && { "content-type": "application/json" }),
-        ...(method !== "GET" && { "x-csrf-token": csrfToken }),
+        ...(method !== "GET" && method !== "HEAD" && { "x-csrf-token": csrfToken }),
       },
       ...(body && { body: JSON.stringify(body) }),
     });

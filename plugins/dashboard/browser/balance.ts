@@ -3,23 +3,27 @@ import { vnd } from "../../page-parts/browser/format.ts";
 import { icon } from "../../page-parts/browser/icons.ts";
 import { get } from "./api.ts";
 import type { Wallet } from "./contract.ts";
+import { canTopUp } from "./plugins.ts";
 import { BASE } from "./routes.ts";
 import { t } from "./text.ts";
 
 let available: string | undefined;
 
-/** The balance as a link to the page that tops it up, for the menu of every page. Shows the last known until it is read again. */
+/**
+ * The balance as a link to the page that tops it up, else to that of its movements, for the menu of every page. Shows the
+ * last known until it is read again.
+ */
 export function balanceLink(): HTMLElement {
   const link = el(
     "a",
-    { class: "wallet", href: `${BASE}/top-up` },
+    { class: "wallet", href: BASE + (canTopUp() ? "/top-up" : "/money") },
     el(
       "span",
       { class: "wallet-amount" },
       el("span", { class: "hint" }, t("balance")),
       el("strong", {}),
     ),
-    el("span", { class: "wallet-action" }, icon("plus"), t("topup.action")),
+    canTopUp() && el("span", { class: "wallet-action" }, icon("plus"), t("topup.action")),
   );
   showIn(link);
   void readWallet().then(

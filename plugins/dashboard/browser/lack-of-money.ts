@@ -1,4 +1,5 @@
 import { el } from "../../page-parts/browser/dom.ts";
+import { canTopUp } from "./plugins.ts";
 import { BASE } from "./routes.ts";
 import { currentTeam } from "./team.ts";
 import { t } from "./text.ts";
@@ -22,7 +23,7 @@ export function adviceOnMoney(code: string | null): Advice {
   if (currentTeam()) return { text: t("team.nobalance") };
   return {
     text: t("error.402"),
-    link: linkTo("/top-up", t("topup.action"), "button primary small"),
+    ...(canTopUp() && { link: linkTo("/top-up", t("topup.action"), "button primary small") }),
   };
 }
 

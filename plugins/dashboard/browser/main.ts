@@ -10,6 +10,7 @@ import type { Site } from "../../page-parts/browser/site.ts";
 import { whenSignedOut, whenSuspended } from "./api.ts";
 import { balanceLink, forgetWallet } from "./balance.ts";
 import { pagesOfMember, servedPages } from "./page-table.ts";
+import { hasPlugin } from "./plugins.ts";
 import { BASE } from "./routes.ts";
 import { chooseLanguage, currentAccount, expireSession, loadAccount, signOut } from "./session.ts";
 import { mountStatusBars, showMaintenance } from "./status-bars.ts";
@@ -18,8 +19,7 @@ import { currentTeam } from "./team.ts";
 import { teamLink } from "./team-link.ts";
 import { setLanguage, t } from "./text.ts";
 
-const { statements, teams } = document.documentElement.dataset;
-const own = servedPages(statements !== undefined, teams !== undefined);
+const own = servedPages(hasPlugin);
 const ofTeam = pagesOfMember(own);
 const site: Site = {
   base: BASE,
@@ -28,7 +28,7 @@ const site: Site = {
   },
   person: () => currentAccount()?.email,
   beside: () => (currentTeam() ? teamLink() : balanceLink()),
-  chooseLanguage: (language) => chooseLanguage(language).catch(() => {}),
+  chooseLanguage,
   signOut,
 };
 

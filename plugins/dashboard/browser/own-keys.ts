@@ -7,7 +7,10 @@ import { currentTeam } from "./team.ts";
 /** Name of the key that the chat creates if the customer has no key that it can show again. */
 const OWN_NAME = "Dashboard chat";
 
-/** Returns the active keys that are neither paused nor ended, and that the gateway can still show, the chat's own first. */
+/**
+ * Returns the active keys that are neither paused nor ended, and that the gateway can still show: the chat's own first, and
+ * those for certain addresses last.
+ */
 export async function usableKeys(): Promise<Key[]> {
   const { data } = await get<KeyList>("/keys");
   const usable = data.filter(
@@ -19,7 +22,8 @@ export async function usableKeys(): Promise<Key[]> {
       // An owner does not spend what is for a member.
       (member === null) === (currentTeam() === undefined),
   );
-  return usable.sort((a, b) => Number(b.name === OWN_NAME) - Number(a.name === OWN_NAME));
+  const rank = ({ name, limits }: Key) => (limits.addresses ? 2 : name === OWN_NAME ? 0 : 1);
+  return usable.sort((a, b) => rank(a) - rank(b));
 }
 
 export async function makeOwnKey(): Promise<NewKey> {

@@ -1,5 +1,6 @@
 import type { Route } from "../../page-parts/browser/routes.ts";
 import { dailySums } from "./daily-sums.ts";
+import type { ShownPlugin } from "./plugins.ts";
 import type { Text } from "./text-en.ts";
 
 /** All pages. The menu shows those with an icon, in this order. Each is the file of its path. */
@@ -136,11 +137,16 @@ const pages: readonly Route<Text>[] = [
   },
 ];
 
-/** Returns the pages of a gateway with or without the plugins that close statements, and that have teams. */
-export function servedPages(hasStatements: boolean, hasTeams: boolean): readonly Route<Text>[] {
-  return pages.filter(
-    ({ path }) => (hasStatements || path !== "/statements") && (hasTeams || path !== "/team"),
-  );
+/** Pages that show what plugins have, each with its plugins: one of them is enough. */
+const OF_PLUGINS: ReadonlyMap<string, readonly ShownPlugin[]> = new Map([
+  ["/statements", ["statements"]],
+  ["/team", ["teams"]],
+  ["/top-up", ["topup", "vouchers"]],
+]);
+
+/** Returns the pages of a gateway that has these plugins. */
+export function servedPages(has: (plugin: ShownPlugin) => boolean): readonly Route<Text>[] {
+  return pages.filter(({ path }) => OF_PLUGINS.get(path)?.some(has) ?? true);
 }
 
 /** The pages of a wallet, which its members do not see. */

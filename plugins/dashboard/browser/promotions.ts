@@ -2,8 +2,15 @@ import { el } from "../../page-parts/browser/dom.ts";
 import { percent, vnd } from "../../page-parts/browser/format.ts";
 import { icon } from "../../page-parts/browser/icons.ts";
 import { card } from "../../page-parts/browser/page-head.ts";
+import { get } from "./api.ts";
 import type { Promotions } from "./contract.ts";
+import { hasPlugin } from "./plugins.ts";
 import { t } from "./text.ts";
+
+/** Reads the discounts. Undefined if that fails, and without top-ups, which earn them. */
+export async function readPromotions(): Promise<Promotions | undefined> {
+  return hasPlugin("topup") ? get<Promotions>("/promotions").catch(() => undefined) : undefined;
+}
 
 /**
  * Each discount by its name, with the customer's progress towards those to earn; undefined if there is none. One of 0 % is

@@ -97,8 +97,6 @@ function rememberSignedIn(maxAgeS: number): void {
 /** Changes the language of the pages and, for a signed-in customer, of the account. */
 export async function chooseLanguage(language: "vi" | "en"): Promise<void> {
   rememberLanguage(language);
-  await setLanguage(language);
-  if (!account) return;
-  account = { ...account, language };
-  await post("/me", { language });
+  if (account) account = { ...account, language };
+  await Promise.all([setLanguage(language), account && post("/me", { language })]);
 }

@@ -186,6 +186,7 @@ export const account = {
   "bonus.first_top_up": "For your first top-up.",
   "bonus.until": "Until the end of {day}.",
   "voucher.title": "Voucher",
+  "voucher.lead": "Redeem a code. Its amount is added to your balance at once.",
   "voucher.code": "Code",
   "voucher.hint": "20 characters, in capital or small letters.",
   "voucher.submit": "Redeem",
@@ -294,6 +295,8 @@ export const account = {
   "account.everywhere": "Sign out everywhere",
   "account.everywhere.text": "This ends every session, including this one. API keys keep working.",
   "error.400": "Something you entered is not valid. Please check it.",
+  "error.context_length_exceeded":
+    "The conversation is longer than this model can read. Begin a new one, or choose a model with more context.",
   "error.401": "Your key or session is no longer valid. Sign in again, or use another key.",
   "error.402":
     "Your balance is too low for this call. After a top-up, the same key works right away.",

@@ -189,6 +189,7 @@ export const account = {
   "bonus.first_top_up": "Chỉ cho lần nạp đầu tiên.",
   "bonus.until": "Đến hết {day}.",
   "voucher.title": "Mã quà tặng",
+  "voucher.lead": "Nhập mã để cộng tiền vào số dư ngay.",
   "voucher.code": "Mã",
   "voucher.hint": "Gồm 20 ký tự. Không phân biệt chữ hoa, chữ thường.",
   "voucher.submit": "Đổi mã",
@@ -298,6 +299,8 @@ export const account = {
   "account.everywhere": "Đăng xuất khỏi mọi thiết bị",
   "account.everywhere.text": "Mọi phiên đều kết thúc, kể cả phiên này. Khóa API vẫn hoạt động.",
   "error.400": "Thông tin nhập chưa hợp lệ. Vui lòng kiểm tra lại.",
+  "error.context_length_exceeded":
+    "Hội thoại dài hơn giới hạn của mô hình này. Hãy mở hội thoại mới, hoặc chọn mô hình có ngữ cảnh lớn hơn.",
   "error.401":
     "Khóa API hoặc phiên đăng nhập không còn hiệu lực. Hãy đăng nhập lại hoặc dùng khóa khác.",
   "error.402": "Số dư không đủ cho lượt gọi này. Nạp tiền xong, khóa API dùng được ngay.",

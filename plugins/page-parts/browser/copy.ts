@@ -1,11 +1,16 @@
-import { announce } from "./announce.ts";
+import { announce, toast } from "./announce.ts";
+import { openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
+import { failureText } from "./failure.ts";
 import { icon } from "./icons.ts";
 import { t } from "./text.ts";
 
 const DONE_MS = 1800;
 
-/** A copy button. `what` is its name for screen readers: "Copy key laptop". */
+/**
+ * A copy button. `what` is its name for screen readers: "Copy key laptop". `content` may have to be fetched first. If the
+ * browser copies nothing, shows the text.
+ */
 export function copyButton(
   what: string,
   content: () => string | Promise<string>,
@@ -18,9 +23,13 @@ export function copyButton(
     idleContent(),
   );
   button.addEventListener("click", async () => {
-    const text = await content();
-    if (text === "") return;
-    await copy(text);
+    const text = content();
+    try {
+      if (!(await copied(text))) return showText(what, await text);
+    } catch (error) {
+      toast(failureText(error));
+      return;
+    }
     fill(button, icon("check"), el("span", {}, t("copied")));
     announce(t("copied"));
     setTimeout(() => fill(button, idleContent()), DONE_MS);
@@ -28,25 +37,47 @@ export function copyButton(
   return button;
 }
 
-async function copy(text: string): Promise<void> {
+/** Returns false if the browser lets the page copy nothing. Rejects if the text cannot be fetched. */
+async function copied(text: string | Promise<string>): Promise<boolean> {
   try {
-    await navigator.clipboard.writeText(text);
+    if (typeof text === "string") await navigator.clipboard.writeText(text);
+    else {
+      // Safari takes only what is written within the click, and waits for a promise of it.
+      const blob = text.then((fetched) => new Blob([fetched], { type: "text/plain" }));
+      await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
+    }
+    return true;
   } catch {
-    copyBySelection(text);
+    return copiedBySelection(await text);
   }
 }
 
 /**
  * Browsers offer the clipboard API over https only, and a gateway in a local network is often http.
  */
-function copyBySelection(text: string): void {
+function copiedBySelection(text: string): boolean {
   const area = el("textarea", { class: "hidden", readonly: true });
   area.value = text;
   const host = document.querySelector("dialog[open]") ?? document.body;
   const before = document.activeElement;
   host.append(area);
   area.select();
-  document.execCommand("copy");
+  const isCopied = document.execCommand("copy");
   area.remove();
   if (before instanceof HTMLElement) before.focus();
+  return isCopied;
+}
+
+/** Lets the reader copy the text by hand. */
+function showText(what: string, text: string): void {
+  const dialog = openDialog(
+    what,
+    el("p", {}, t("copy.byhand")),
+    el("code", { class: "secret", "data-secret": true }, text),
+    el(
+      "div",
+      { class: "row end" },
+      el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
+    ),
+  );
 }

@@ -31,6 +31,15 @@ export function hasEnded({ ends_at }: KeyLimits): boolean {
   return ends_at !== undefined && Date.parse(ends_at) <= Date.now();
 }
 
+/** Returns true if a key with these limits is for a model. `*` in a pattern stands for any characters. */
+export function allowsModel({ models }: KeyLimits, id: string): boolean {
+  if (!models) return true;
+  return models.some((pattern) => {
+    const parts = pattern.split("*").map((part) => part.replace(/[^\w-]/g, "\\$&"));
+    return new RegExp(`^${parts.join(".*")}$`).test(id);
+  });
+}
+
 const VIETNAM_MS = 7 * 3_600_000;
 
 type Amount = "day_vnd" | "month_vnd" | "total_vnd" | "calls_per_minute" | "calls_at_once";

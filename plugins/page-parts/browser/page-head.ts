@@ -1,6 +1,7 @@
 import { type Child, el, fill } from "./dom.ts";
 import { failureText } from "./failure.ts";
 import { notice } from "./form.ts";
+import { ScriptError } from "./on-demand.ts";
 import { t } from "./text.ts";
 
 /** The top of a page: its title, a lead sentence and its main actions. */
@@ -47,11 +48,12 @@ export async function loadInto(
   }
 }
 
-/** A failure, with a button that tries again. */
+/** A failure, with a button that tries again: with a new document if only that helps. */
 export function failed(error: unknown, again: () => void): HTMLElement {
+  const onclick = error instanceof ScriptError ? () => location.reload() : again;
   return notice(
     "bad",
     el("p", {}, failureText(error)),
-    el("button", { type: "button", class: "small", onclick: again }, t("retry")),
+    el("button", { type: "button", class: "small", onclick }, t("retry")),
   );
 }

@@ -1,5 +1,7 @@
+import { toast } from "./announce.ts";
 import { closeDialogs, openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
+import { failureText } from "./failure.ts";
 import { useFontIfLoaded } from "./font.ts";
 import { icon, mark } from "./icons.ts";
 import { go, show } from "./router.ts";
@@ -166,8 +168,12 @@ function preferences(site: Site): HTMLElement {
         class: "quiet language",
         lang: other,
         onclick: async () => {
-          await site.chooseLanguage(other);
-          await show();
+          try {
+            await site.chooseLanguage(other);
+            await show();
+          } catch (error) {
+            toast(failureText(error));
+          }
         },
       },
       icon("language"),

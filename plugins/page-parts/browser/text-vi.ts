@@ -11,6 +11,8 @@ export const text: Readonly<Record<SharedText, string>> = {
   more: "Xem thêm",
   copy: "Sao chép",
   copied: "Đã chép",
+  "copy.byhand":
+    "Trình duyệt không cho trang này sao chép. Hãy chọn đoạn chữ dưới đây rồi tự sao chép.",
   justnow: "vừa xong",
   "password.show": "Hiện",
   "password.hide": "Ẩn",
@@ -43,6 +45,7 @@ export const text: Readonly<Record<SharedText, string>> = {
   "factor.open": "Mở bằng ứng dụng trên thiết bị này",
   "error.unexpected": "Đã có lỗi xảy ra. Vui lòng thử lại.",
   "error.time_is_over": "Ngày này đã qua. Hãy chọn hôm nay hoặc một ngày sau.",
+  "error.script": "Một phần của trang chưa tải được. Hãy tải lại trang.",
   "error.0": "Không kết nối được máy chủ. Hãy kiểm tra mạng.",
   "error.429": "Quá nhiều yêu cầu. Hãy thử lại sau {seconds} giây.",
   "price.mtok": "{price} đ / 1 triệu token",

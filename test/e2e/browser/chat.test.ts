@@ -242,6 +242,72 @@ t.test("the chat in a browser", async (t) => {
     t.strictSame(links, ["/dashboard/keys"]);
   });
 
+  t.test("offers no key for certain addresses, and only the models of a key", async (t) => {
+    const { page, session } = await stage.customer();
+    await session.post("/keys", { name: "server", limits: { addresses: ["192.0.2.1"] } });
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/chat`);
+    await page.getByRole("button", { name: "Tạo khóa API cho trò chuyện" }).waitFor();
+    await session.post("/keys", { name: "of one maker", limits: { models: ["gpt-*"] } });
+    await session.post("/keys", { name: "of no chat", limits: { models: ["req/gpt-image-2"] } });
+    await session.post("/keys", { name: "laptop" });
+    await page.reload();
+    const key = page.getByLabel("Khóa API");
+    const options = (label: string) => page.getByLabel(label).locator("option").allTextContents();
+    await key.waitFor();
+    t.strictSame((await options("Khóa API")).sort(), ["laptop", "of one maker"]);
+    await key.selectOption("laptop");
+    const all = await options("Mô hình");
+    await page.getByLabel("Mô hình").selectOption("gpt-5.6-sol");
+    await key.selectOption("of one maker");
+    t.strictSame(
+      await options("Mô hình"),
+      all.filter((id) => id.startsWith("gpt-")),
+    );
+    t.equal(await page.getByLabel("Mô hình").inputValue(), "gpt-5.6-sol");
+  });
+
+  t.test("says which limit of the key refused a call, and leads to the keys", async (t) => {
+    const { page, session } = await stage.customer();
+    const { id } = (await session.post("/keys", { name: "laptop" })).body;
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/chat`);
+    for (const [limits, text] of [
+      [{ paused: true }, "Khóa API tạm dừng"],
+      [{ paused: false, models: ["deepseek-*"] }, "Khóa API không được dùng mô hình này"],
+      [{ models: [], addresses: ["192.0.2.1"] }, "Khóa API không được dùng từ địa chỉ này"],
+    ] as const) {
+      await session.post(`/keys/${id}/limits`, limits);
+      await say(page, prompt({ text: "never said" }));
+      const problem = page.locator(".turn.assistant").last().getByRole("alert");
+      await problem.getByText(text).waitFor();
+      t.equal(await problem.getByRole("link").getAttribute("href"), "/dashboard/keys");
+      await page.getByRole("button", { name: "Gửi" }).waitFor();
+    }
+  });
+
+  t.test("says that a conversation is too long, in the gateway's own words too", async () => {
+    const { page } = await chatter(50_000);
+    const error = { type: "invalid_request_error", message: "prompt is too long: 9 > 8" };
+    await say(page, prompt({ status: 400, error }));
+    await page.getByText("Hội thoại dài hơn giới hạn của mô hình này.").waitFor();
+    await page.getByRole("alert").getByText("prompt is too long").waitFor();
+  });
+
+  t.test("shows the cost of a reply that is stopped while the model reasons", async (t) => {
+    const { page } = await chatter(50_000);
+    const directive = { thinking: "I think of it. ".repeat(400), event_delay_ms: 20 };
+    await say(page, prompt(directive, "first question"));
+    await page.locator(".thinking .said").getByText("think").waitFor({ state: "attached" });
+    await page.getByRole("button", { name: "Dừng" }).click();
+    await page.getByText("đã dừng").waitFor();
+    await page.locator(".cost strong").waitFor();
+    await say(page, prompt({ echo: true }, "second question"));
+    const echoed = page.locator(".turn.assistant .markdown").nth(1);
+    await echoed.getByText("second question").first().waitFor();
+    t.match(await echoed.textContent(), "first question");
+  });
+
   t.test("reports a provider's failure, before a reply and in the middle of one", async (t) => {
     const { page } = await chatter(50_000);
     await say(page, prompt({ status: 500 }));

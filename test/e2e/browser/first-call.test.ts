@@ -231,6 +231,37 @@ t.test("a customer in a browser", async (t) => {
     t.equal((await session.get("/keys")).body.data.length, 1);
   });
 
+  t.test("is shown only the models of a key", async (t) => {
+    const { page, session } = await stage.customer();
+    await session.post("/keys", { name: "laptop", limits: { models: ["gpt-*"] } });
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/how-to?client=claude-code&system=bash`);
+    await page.locator(".snippet pre", { hasText: 'ANTHROPIC_AUTH_TOKEN="tg-' }).waitFor();
+    const ids = await page.getByLabel("Mô hình").locator("option").allTextContents();
+    t.ok(ids.length > 0 && ids.every((id) => id.startsWith("gpt-")), String(ids));
+    t.notMatch(await page.locator(".snippet").first().textContent(), /claude-haiku/);
+  });
+
+  t.test("is asked once for the password of How to connect, and again by a button", async (t) => {
+    const { page, session } = await stage.customer();
+    await session.post("/keys", { name: "laptop" });
+    await signInByForm(page, stage.url, session.email);
+    await ledgerSql(stage.gateway, "update account_sessions set proven_at = '2020-01-01'");
+    await page.goto(`${stage.url}/dashboard/how-to?client=claude-code&system=bash`);
+    const asked = page.getByRole("dialog", { name: "Xác nhận là bạn" });
+    await asked.getByRole("button", { name: "Hủy" }).click();
+    for (const name of ["PowerShell", "macOS, Linux"]) {
+      await page.getByRole("radio", { name }).check({ force: true });
+      await page.getByText("Thay <API_KEY> bằng khóa API của bạn").waitFor();
+    }
+    t.equal(await asked.count(), 0);
+    await page.getByRole("button", { name: "Điền khóa API của tôi" }).click();
+    await asked.getByLabel("Mật khẩu hiện tại").fill(PASSWORD);
+    await asked.getByRole("button", { name: "Tiếp tục" }).click();
+    await page.locator(".snippet pre", { hasText: 'ANTHROPIC_AUTH_TOKEN="tg-' }).waitFor();
+    t.equal(await page.getByRole("button", { name: "Điền khóa API của tôi" }).count(), 0);
+  });
+
   t.test("finds a sign-in form that no link has filled in", async (t) => {
     for (const email of ["thief@tollgate.test", "demo@tollgate.local"]) {
       const { page } = await stage.visitor();

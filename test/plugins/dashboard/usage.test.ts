@@ -135,6 +135,7 @@ t.test("usage of a customer", async (t) => {
       do {
         const given: Record<string, string> = before === null ? {} : { before };
         const page = await json("/usage", { ...query, ...given, limit: "4" });
+        t.ok(page.data.length > 0, "no page is empty");
         seen.push(...page.data.map((call: { call_id: string }) => call.call_id));
         before = page.next;
       } while (before !== null);

@@ -7,7 +7,13 @@ import { text as english } from "../../../plugins/page-parts/browser/text-en.ts"
 t.test("the text of a failure", async (t) => {
   // The language of the texts is that of the document.
   Object.assign(globalThis, { document: { documentElement: {} } });
-  useTexts("en", { ...english, "error.busy": "The server is busy.", "error.403": "Not allowed." });
+  useTexts("en", {
+    ...english,
+    "error.busy": "The server is busy.",
+    "error.403": "Not allowed.",
+    "cause.key_paused": "Key paused",
+    "cause.rate_limit_exceeded": "Limit reached",
+  });
 
   const rows: readonly (readonly [
     status: number,
@@ -22,6 +28,7 @@ t.test("the text of a failure", async (t) => {
     [429, "busy", 30, "The server is busy."],
     [503, "busy", null, "The server is busy."],
     [403, "unheard_of", null, "Not allowed."],
+    [403, "key_paused", null, "Key paused"],
     [418, "unheard_of", null, "as the gateway says it"],
     [0, null, null, "Cannot reach the server. Check your connection."],
   ];

@@ -145,7 +145,7 @@ t.test("an order", async (t) => {
   t.test("is listed newest first, page by page, without its picture", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const codes: string[] = [];
-    for (let n = 0; n < 5; n++) {
+    for (let n = 0; n < 6; n++) {
       const made = await order(gateway, accountId);
       codes.unshift(made.code);
       await as(gateway, accountId, "POST", `/top-ups/${made.id}/cancel`, {});
@@ -156,7 +156,7 @@ t.test("an order", async (t) => {
       const query: string = before === null ? "" : `&before=${String(before)}`;
       const { body } = await as(gateway, accountId, "GET", `/top-ups?limit=2${query}`);
       const data = Array.isArray(body["data"]) ? body["data"].filter(isObject) : [];
-      t.ok(data.length <= 2);
+      t.equal(data.length, 2);
       for (const one of data) {
         seen.push(one["code"]);
         t.ok(!("qr_svg" in one) && !("qr_text" in one));

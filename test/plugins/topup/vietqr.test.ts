@@ -25,6 +25,9 @@ t.test("the text of a QR follows the VietQR standard, including the checksum", a
 
 t.test("a QR is an image with a quiet zone, and contains no script", async (t) => {
   const svg = await qrSvg("00020101021238");
-  t.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 29 29"/);
+  t.match(
+    svg,
+    /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" width="264" height="264" viewBox="0 0 29 29"/,
+  );
   t.notMatch(svg, /<script|href|on\w+=/);
 });

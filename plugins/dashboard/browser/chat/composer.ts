@@ -13,9 +13,13 @@ interface Composer {
 }
 
 /**
- * The message input. Enter sends, Shift+Enter starts a new line. Takes pasted and dropped images.
+ * The message input. Enter sends, Shift+Enter starts a new line. Takes pasted and dropped images. Keeps a message until `send`
+ * calls `sent`.
  */
-export function composer(actions: { send: (turn: Turn) => void; stop: () => void }): Composer {
+export function composer(actions: {
+  send: (turn: Turn, sent: () => void) => void;
+  stop: () => void;
+}): Composer {
   const attachments = new Attachments();
   const text = el("textarea", {
     rows: 1,
@@ -49,9 +53,11 @@ export function composer(actions: { send: (turn: Turn) => void; stop: () => void
   const send = () => {
     const said = text.value.trim();
     if (isBusy || (said === "" && attachments.isEmpty)) return;
-    text.value = "";
-    grow();
-    actions.send({ role: "user", text: said, images: attachments.take() });
+    actions.send({ role: "user", text: said, images: attachments.attached }, () => {
+      text.value = "";
+      grow();
+      attachments.clear();
+    });
   };
   const addFiles = (event: Event, data: DataTransfer | null) => {
     if (!takesImages || !data || data.files.length === 0) return;

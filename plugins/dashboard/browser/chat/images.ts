@@ -41,11 +41,8 @@ export class Attachments {
     this.show();
   }
 
-  /** Returns the attached images and clears them. */
-  take(): ChatImage[] {
-    const taken = this.images.map(({ name, dataUrl }) => ({ name, dataUrl }));
-    this.clear();
-    return taken;
+  get attached(): ChatImage[] {
+    return this.images.map(({ name, dataUrl }) => ({ name, dataUrl }));
   }
 
   clear(): void {

@@ -141,6 +141,11 @@ function codeBlock(language: string, text: string): HTMLElement {
 
 /** Returns undefined for addresses other than http and https. */
 function link(address: string): HTMLAnchorElement | undefined {
-  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return undefined;
+  try {
+    // Without `URL.canParse`, which iOS 16 lacks.
+    if (!/^https?:$/.test(new URL(address).protocol)) return undefined;
+  } catch {
+    return undefined;
+  }
   return el("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow" });
 }

@@ -59,6 +59,11 @@ export class AnswerView {
     );
   }
 
+  /** Returns true once a part of the reply, or of its reasoning, has come. */
+  get hasBegun(): boolean {
+    return this.text !== "" || !this.thinkingPart.hidden;
+  }
+
   addText(delta: string): void {
     this.text += delta;
     // Deltas arrive faster than the screen refreshes, so draw once per frame.
@@ -116,15 +121,21 @@ export class AnswerView {
   }
 }
 
+/** Refusals of what was sent, of which the gateway's own words say more than the texts of these pages. */
+const OF_REQUEST: readonly number[] = [400, 403, 404, 413];
+
 function failureContent(error: unknown): Child {
-  const { status, code } = error instanceof ApiError ? error : { status: 0, code: null };
+  const { status, code, message } =
+    error instanceof ApiError ? error : { status: 0, code: null, message: "" };
   if (status === 402) {
     const { text, link } = adviceOnMoney(code);
     return [el("p", {}, text), link];
   }
   return [
     el("p", {}, failureText(error)),
-    status === 401 && el("a", { class: "button small", href: `${BASE}/keys` }, t("nav.keys")),
+    OF_REQUEST.includes(status) && el("p", { class: "hint", lang: "en" }, message),
+    (status === 401 || /^key_|_not_allowed$/.test(code ?? "")) &&
+      el("a", { class: "button small", href: `${BASE}/keys` }, t("nav.keys")),
   ];
 }
 

@@ -61,7 +61,7 @@ export async function askModel(
     method: "POST",
     credentials: "omit",
     headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model, stream: true, messages: turns.map(messageOf) }),
+    body: JSON.stringify({ model, stream: true, messages: alternating(turns).map(messageOf) }),
     signal,
   }).catch((error: unknown) => {
     throw isAbort(error) ? error : new ApiError(0, null, "unreachable", null);
@@ -88,6 +88,23 @@ export async function askModel(
 
 export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";
+}
+
+/**
+ * Joins questions that follow each other, as after a reply that was stopped while the model reasoned: some models refuse two
+ * in a row.
+ */
+function alternating(turns: readonly Turn[]): Turn[] {
+  const joined: Turn[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    if (last?.role !== turn.role) joined.push(turn);
+    else {
+      const text = `${last.text}\n\n${turn.text}`.trim();
+      joined.splice(-1, 1, { ...turn, text, images: [...last.images, ...turn.images] });
+    }
+  }
+  return joined;
 }
 
 function messageOf({ role, text, images }: Turn): object {

@@ -1,23 +1,30 @@
-import { announce, toast } from "../../../page-parts/browser/announce.ts";
+import { announce } from "../../../page-parts/browser/announce.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
 import { choice, form } from "../../../page-parts/browser/form.ts";
 import { factorsText, priceText } from "../../../page-parts/browser/format.ts";
-import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import { allowsModel } from "../../../page-parts/browser/key-limits.ts";
+import { onDemand } from "../../../page-parts/browser/on-demand.ts";
+import { card, failed, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get } from "../api.ts";
 import { composer } from "../chat/composer.ts";
 import { askModel, isAbort, type Turn } from "../chat/stream.ts";
 import type { Catalogue, Key, Model } from "../contract.ts";
+import { offerModels } from "../offer-models.ts";
 import { keyText, makeOwnKey, usableKeys } from "../own-keys.ts";
 import { t } from "../text.ts";
 
 export async function render(context: PageContext): Promise<void> {
   const { root, signal } = context;
   fill(root, pageHead(t("nav.chat"), t("chat.lead")), waiting());
-  const [catalogue, keys] = await Promise.all([get<Catalogue>("/catalogue"), usableKeys()]);
+  const [catalogue, usable] = await Promise.all([get<Catalogue>("/catalogue"), usableKeys()]);
   if (signal.aborted) return;
-  if (keys.length > 0) return conversation(context, catalogue, keys);
+  const models = chatModels(catalogue);
+  // This browser's address may be none of those that a key allows.
+  const keys = usable.filter(
+    ({ limits }) => !limits.addresses && models.some(({ id }) => allowsModel(limits, id)),
+  );
+  if (keys.length > 0) return conversation(context, models, keys);
   const make = async () => {
     await makeOwnKey();
     await render(context);
@@ -34,19 +41,15 @@ export async function render(context: PageContext): Promise<void> {
 }
 
 /** The Markdown of replies takes 40 KB of scripts, which the page does not wait for. */
-const messageViews = () => import("../chat/message-view.ts");
+const messageViews = () => onDemand(import("../chat/message-view.ts"));
 
 /** Keeps the conversation in memory only: neither the browser nor the gateway stores it. */
 function conversation(
   { root, signal }: PageContext,
-  catalogue: Catalogue,
+  models: readonly Model[],
   keys: readonly Key[],
 ): void {
-  const models = chatModels(catalogue);
-  const model = choice(
-    t("calls.model"),
-    models.map(({ id }) => [id, id] as const),
-  );
+  const model = choice(t("calls.model"), []);
   const key = choice(
     t("chat.key"),
     keys.map(({ id, name }) => [id, name] as const),
@@ -58,12 +61,13 @@ function conversation(
     "aria-live": "off",
     "aria-label": t("nav.chat"),
   });
+  const problem = el("div", { role: "alert" });
   let turns: Turn[] = [];
   let running: AbortController | undefined;
   const current = () => models.find(({ id }) => id === model.select.value);
 
   const input = composer({
-    send: (turn) => void answer(turn).catch((error: unknown) => toast(failureText(error))),
+    send: (turn, sent) => void answer(turn, sent),
     stop: () => running?.abort(),
   });
   const modelChanged = () => {
@@ -72,8 +76,18 @@ function conversation(
     price.textContent = parts.filter((part) => part !== "").join(" · ");
     input.allowImages(chosen?.labels.includes("vision") ?? false);
   };
+  const keyChanged = () => {
+    const ids = models.map(({ id }) => id);
+    offerModels(
+      model.select,
+      ids,
+      keys.find(({ id }) => id === key.select.value),
+    );
+    modelChanged();
+  };
   model.select.addEventListener("change", modelChanged);
-  modelChanged();
+  key.select.addEventListener("change", keyChanged);
+  keyChanged();
   const clear = () => {
     running?.abort();
     turns = [];
@@ -97,14 +111,34 @@ function conversation(
         price,
       ),
       log,
+      problem,
       input.element,
     ),
   );
   input.focus();
   messageViews().catch(() => {});
 
-  async function answer(turn: Turn): Promise<void> {
-    const { AnswerView, questionView } = await messageViews();
+  async function answer(turn: Turn, sent: () => void): Promise<void> {
+    fill(problem);
+    input.setBusy(true);
+    try {
+      const views = await messageViews();
+      sent();
+      await exchange(turn, views);
+    } catch (error) {
+      fill(
+        problem,
+        failed(error, () => location.reload()),
+      );
+    } finally {
+      input.setBusy(false);
+    }
+  }
+
+  async function exchange(
+    turn: Turn,
+    { AnswerView, questionView }: Awaited<ReturnType<typeof messageViews>>,
+  ): Promise<void> {
     log.querySelector(".welcome")?.remove();
     // A reply that is stopped by a new conversation belongs to the old one.
     const ofThis = turns;
@@ -114,7 +148,6 @@ function conversation(
     view.element.scrollIntoView({ block: "end" });
     const abort = new AbortController();
     running = abort;
-    input.setBusy(true);
     let callId = "";
     try {
       const text = await keyText(key.select.value);
@@ -135,10 +168,9 @@ function conversation(
       view.end(isAbort(error) ? t("chat.stopped") : undefined);
       if (!isAbort(error)) view.fail(error);
     }
-    if (view.text === "") ofThis.pop();
-    else ofThis.push({ role: "assistant", text: view.text, images: [] });
-    input.setBusy(false);
-    if (!signal.aborted && callId !== "" && view.text !== "") void view.showCost(callId, signal);
+    if (!view.hasBegun) ofThis.pop();
+    else if (view.text !== "") ofThis.push({ role: "assistant", text: view.text, images: [] });
+    if (!signal.aborted && callId !== "" && view.hasBegun) void view.showCost(callId, signal);
   }
 }
 

@@ -18,7 +18,9 @@ import {
   SYSTEMS,
   type System,
 } from "../how-to/clients.ts";
+import { offerModels } from "../offer-models.ts";
 import { keyText, usableKeys } from "../own-keys.ts";
+import { hasPlugin } from "../plugins.ts";
 import { proved } from "../proof.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
@@ -39,14 +41,18 @@ export async function render(context: PageContext): Promise<void> {
   ]);
   if (signal.aborted) return;
   const ids = chatModels(models, popular);
-  const model = choice(
-    t("howto.model"),
-    ids.map((id) => [id, id] as const),
-  );
+  const model = choice(t("howto.model"), []);
   const key = choice(
     t("howto.key"),
     keys.map(({ id, name, prefix }) => [id, `${name} (${prefix}…)`] as const),
   );
+  const offer = () =>
+    offerModels(
+      model.select,
+      ids,
+      keys.find(({ id }) => id === key.select.value),
+    );
+  offer();
   const images = models.find(({ standard }) => standard === "images")?.id;
   const speech = models.find(({ standard }) => standard === "speech")?.id;
   const asked = new URLSearchParams(location.search);
@@ -61,24 +67,41 @@ export async function render(context: PageContext): Promise<void> {
   const setup = el("div", { class: "stack" });
   const call = arrival(signal);
 
+  /** The customer gave no password, or the key could not be read: only the button asks again. */
+  let isWithheld = false;
+  const readKey = async (id: string): Promise<string> => {
+    if (id === "" || isWithheld) return NO_KEY;
+    try {
+      return await keyText(id);
+    } catch {
+      isWithheld = true;
+      return NO_KEY;
+    }
+  };
+  const fillIn = () => {
+    isWithheld = false;
+    void show();
+  };
   const show = async () => {
     const client = chosen;
     // The lines keep the place of a key that cannot be read now.
-    const { value } = key.select;
-    const text = value === "" ? NO_KEY : await keyText(value).catch(() => NO_KEY);
+    const text = await readKey(key.select.value);
     if (signal.aborted || client !== chosen || !client) return;
     const place: Place = {
       name: document.documentElement.dataset["service"] ?? "",
       base: location.origin,
       key: text,
       model: model.select.value,
-      background: ids.find((id) => SMALL.test(id)) ?? model.select.value,
+      background:
+        Array.from(model.select.options, ({ value }) => value).find((id) => SMALL.test(id)) ??
+        model.select.value,
       images,
       speech,
     };
     const parts = client.parts(place, systems.value());
     systems.element.hidden = parts.every(({ kind }) => kind === "form");
-    fill(setup, setupOf(client, place, parts));
+    const again = el("button", { type: "button", onclick: fillIn }, t("howto.fillin"));
+    fill(setup, isWithheld && again, setupOf(client, place, parts));
   };
   const remember = () => {
     const kept = new URLSearchParams({ client: chosen?.id ?? "", system: systems.value() });
@@ -92,6 +115,7 @@ export async function render(context: PageContext): Promise<void> {
   model.select.addEventListener("change", () => void show());
   key.select.addEventListener("change", () => {
     call.watch(key.select.value);
+    offer();
     void show();
   });
   const sold = clients
@@ -217,7 +241,7 @@ function addresses(): HTMLElement {
 function references(): HTMLElement | false {
   const link = (path: string, text: string) => el("a", { href: path, target: "_blank" }, text);
   return (
-    document.documentElement.dataset["byKey"] !== undefined &&
+    hasPlugin("by-key") &&
     el(
       "p",
       { class: "hint" },

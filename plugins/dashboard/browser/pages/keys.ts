@@ -113,17 +113,14 @@ function usedText(key: Key): string {
 }
 
 function revealButtons(key: Key): HTMLElement[] {
-  const reveal = async () => {
+  const reveal = async () =>
+    (await proved(() => post<{ key: string }>(`/keys/${key.id}/reveal`))).key;
+  const show = async () => {
     try {
-      return (await proved(() => post<{ key: string }>(`/keys/${key.id}/reveal`))).key;
+      openKeyDialog(key.name, await reveal(), "info", t("keys.reveal.text"));
     } catch (error) {
       toast(failureText(error));
-      return "";
     }
-  };
-  const show = async () => {
-    const text = await reveal();
-    if (text !== "") openKeyDialog(key.name, text, "info", t("keys.reveal.text"));
   };
   return [
     copyButton(t("keys.copy.label", { name: key.name }), reveal),

@@ -9,14 +9,15 @@ import {
   number,
   vnd,
 } from "../../../page-parts/browser/format.ts";
-import { icon } from "../../../page-parts/browser/icons.ts";
 import { card, failed, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
-import { addressOf, get } from "../api.ts";
-import type { Promotions, Statement, StatementRow } from "../contract.ts";
+import { get } from "../api.ts";
+import type { Statement, StatementRow } from "../contract.ts";
+import { fileLink } from "../file-link.ts";
 import { CELLS, movedAmount, whatMoved } from "../movements.ts";
-import { promotionCard } from "../promotions.ts";
+import { hasPlugin } from "../plugins.ts";
+import { promotionCard, readPromotions } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
@@ -33,7 +34,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     months.map((one) => [one, monthName(one)] as const),
     months.includes(asked) ? asked : months[0],
   );
-  const file = el("a", { class: "button", download: "" }, icon("download"), t("csv.export"));
+  const file = fileLink(t("csv.export"));
   const print = el("button", { type: "button", onclick: () => window.print() }, t("money.print"));
   const closed = el("a", { class: "button", href: `${BASE}/statements` }, t("statements.title"));
   const place = el("div", { class: "grid" }, waiting());
@@ -44,7 +45,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     const request = latestRequest;
     const wanted = month.select.value;
     const decimal = currentLanguage() === "vi" ? "comma" : "point";
-    file.href = addressOf("/money.csv", { month: wanted, decimal });
+    file.lead("/money.csv", { month: wanted, decimal });
     try {
       const statement = await get<Statement>("/money", { month: wanted });
       if (signal.aborted || request !== latestRequest) return;
@@ -64,22 +65,22 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   });
   fill(
     root,
-    pageHead(t("nav.money"), t("money.lead"), hasStatements() && closed, file, print),
+    pageHead(
+      t("nav.money"),
+      t("money.lead"),
+      hasPlugin("statements") && closed,
+      file.element,
+      print,
+    ),
     el("p", { class: "print-only" }, currentAccount()?.email ?? ""),
     el("form", { class: "card filters", "aria-label": t("usage.filters") }, month.element),
     place,
   );
-  // There are none without top-ups.
-  const promotions = get<Promotions>("/promotions").catch(() => undefined);
+  const promotions = readPromotions();
   await load();
   const offered = await promotions;
   const discounts = offered && promotionCard(offered);
   if (discounts && !signal.aborted) root.append(discounts);
-}
-
-/** The operator may have switched off the plugin that closes statements. */
-function hasStatements(): boolean {
-  return "statements" in document.documentElement.dataset;
 }
 
 function figures({ opening_vnd, closing_vnd, rows }: Statement): HTMLElement {

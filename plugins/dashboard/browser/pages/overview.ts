@@ -7,19 +7,11 @@ import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get } from "../api.ts";
 import { readWallet } from "../balance.ts";
 import { callTable } from "../call-table.ts";
-import type {
-  CallRecord,
-  Catalogue,
-  Factors,
-  KeyList,
-  Model,
-  Page,
-  Promotions,
-  Sum,
-} from "../contract.ts";
+import type { CallRecord, Catalogue, Factors, KeyList, Model, Page, Sum } from "../contract.ts";
 import { BAR_DAYS, dailySums, firstOfMonth } from "../daily-sums.ts";
 import { dayBars } from "../day-bars.ts";
-import { promotionCard } from "../promotions.ts";
+import { canTopUp } from "../plugins.ts";
+import { promotionCard, readPromotions } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
@@ -41,7 +33,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   // All are asked for at once.
   const money = part(t("balance"), balance, "balance");
   const days = part(t("overview.spent"), recentDays);
-  const promotions = get<Promotions>("/promotions").catch(() => undefined);
+  const promotions = readPromotions();
   const { data } = await get<Page<CallRecord>>("/usage", { limit: "5" });
   if (signal.aborted) return;
   const steps = data.length === 0 ? [part(t("overview.nocalls"), firstSteps)] : [];
@@ -59,7 +51,6 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   const offered = await promotions;
   if (signal.aborted) return;
   if (data.length > 0) root.append(card(t("overview.calls"), callTable(data), allCalls()));
-  // There are none without top-ups.
   const discounts = offered && promotionCard(offered);
   if (discounts) root.append(discounts);
 }
@@ -75,17 +66,20 @@ async function balance(): Promise<Child> {
   return [
     el("p", { class: "figure", title: `${wallet.available_vnd} đ` }, vnd(wallet.available_vnd)),
     held > 0 && el("p", { class: "hint" }, t("balance.held", { amount: vnd(wallet.held_vnd) })),
-    el(
-      "p",
-      { class: "row" },
+    canTopUp() &&
       el(
-        "a",
-        { class: "button primary", href: `${BASE}/top-up` },
-        icon("topup"),
-        t("topup.action"),
+        "p",
+        { class: "row" },
+        el(
+          "a",
+          { class: "button primary", href: `${BASE}/top-up` },
+          icon("topup"),
+          t("topup.action"),
+        ),
       ),
-    ),
-    available > 0 ? whatItBuys(available, catalogue) : el("p", {}, t("balance.empty")),
+    available > 0
+      ? whatItBuys(available, catalogue)
+      : canTopUp() && el("p", {}, t("balance.empty")),
   ];
 }
 
@@ -165,7 +159,9 @@ async function firstSteps(): Promise<Child> {
       path: "/account",
     },
     { text: t("overview.makekey"), isDone: keys.data.length > 0, path: "/keys" },
-    { text: t("topup.action"), isDone: Number(wallet.available_vnd) > 0, path: "/top-up" },
+    ...(canTopUp()
+      ? [{ text: t("topup.action"), isDone: Number(wallet.available_vnd) > 0, path: "/top-up" }]
+      : []),
     { text: t("steps.call"), isDone: false, path: "/how-to" },
   ];
   const next = steps.findIndex(({ isDone }) => !isDone);

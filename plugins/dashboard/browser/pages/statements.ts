@@ -10,12 +10,12 @@ import {
   number,
   vnd,
 } from "../../../page-parts/browser/format.ts";
-import { icon } from "../../../page-parts/browser/icons.ts";
 import { card, failed, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
-import { addressOf, get, post } from "../api.ts";
+import { get, post } from "../api.ts";
 import type { ClosedRow, InvoiceParty, Statements, WholeStatement } from "../contract.ts";
+import { fileLink } from "../file-link.ts";
 import { CELLS, movedAmount, whatMoved } from "../movements.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
@@ -46,8 +46,8 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     months.map((one) => [one, monthName(one)] as const),
     months.includes(asked) ? asked : newest.month,
   );
-  const csv = el("a", { class: "button", download: "" }, icon("download"), "CSV");
-  const json = el("a", { class: "button", download: "" }, icon("download"), "JSON");
+  const csv = fileLink("CSV");
+  const json = fileLink("JSON");
   const print = el("button", { type: "button", onclick: () => window.print() }, t("money.print"));
   const place = el("div", { class: "grid" }, waiting());
   let latestRequest = 0;
@@ -57,8 +57,8 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     const request = latestRequest;
     const wanted = month.select.value;
     const decimal = currentLanguage() === "vi" ? "comma" : "point";
-    csv.href = addressOf(`/statements/${wanted}.csv`, { decimal });
-    json.href = addressOf(`/statements/${wanted}.json`, {});
+    csv.lead(`/statements/${wanted}.csv`, { decimal });
+    json.lead(`/statements/${wanted}.json`, {});
     try {
       const statement = await get<WholeStatement>(`/statements/${wanted}`);
       if (signal.aborted || request !== latestRequest) return;
@@ -78,7 +78,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   });
   fill(
     root,
-    pageHead(t("statements.title"), t("statements.lead"), back, csv, json, print),
+    pageHead(t("statements.title"), t("statements.lead"), back, csv.element, json.element, print),
     el("form", { class: "card filters", "aria-label": t("usage.filters") }, month.element),
     place,
     settings(found, load),

@@ -7,7 +7,8 @@ import { go } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get, post } from "../api.ts";
 import type { Promotions, TopUp, TopUpSettings } from "../contract.ts";
-import { promotionCard } from "../promotions.ts";
+import { hasPlugin } from "../plugins.ts";
+import { promotionCard, readPromotions } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 import { bonusList, bonusOf } from "./bonus.ts";
@@ -18,10 +19,13 @@ const PRESETS_VND = [50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000];
 const PRESELECTED_VND = 200_000;
 
 export async function renderNewOrder({ root, signal }: PageContext): Promise<void> {
+  if (!hasPlugin("topup")) {
+    return fill(root, pageHead(t("nav.topup"), t("voucher.lead")), voucherCard());
+  }
   fill(root, pageHead(t("nav.topup"), t("topup.lead")), waiting());
   const [settings, promotions] = await Promise.all([
     get<TopUpSettings>("/top-ups/settings"),
-    get<Promotions>("/promotions").catch(() => undefined),
+    readPromotions(),
   ]);
   if (signal.aborted) return;
   const history = el("div", {});

@@ -1,4 +1,4 @@
-import { announce } from "../../../page-parts/browser/announce.ts";
+import { announce, toast } from "../../../page-parts/browser/announce.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { confirmed } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
@@ -40,7 +40,7 @@ export async function renderOrder({ root, rest, signal }: PageContext): Promise<
       order = { ...order, ...(await post<TopUp>(`/top-ups/${order.id}/cancel`)) };
       await show();
     } catch (error) {
-      fill(body, notice("bad", failureText(error)));
+      sayFailure(error);
     }
   };
   fill(
@@ -161,7 +161,7 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
         { class: "row center" },
         el(
           "button",
-          { type: "button", class: "small", onclick: () => void saveQr(qr, order) },
+          { type: "button", class: "small", onclick: () => saveQr(qr, order).catch(sayFailure) },
           icon("download"),
           t("topup.qr.save"),
         ),
@@ -194,6 +194,10 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
     ways,
     isShort && received,
   );
+}
+
+function sayFailure(error: unknown): void {
+  toast(failureText(error));
 }
 
 function bonusIn(amount: string): HTMLElement | false {

@@ -8,7 +8,7 @@ const SIZE = 960;
 const MARGIN = 48;
 const LINE = 60;
 
-/** Saves the QR code as a PNG, which galleries of phones show, with the details of the transfer below it. */
+/** Saves the QR code as a PNG, with the details of the transfer below it. Rejects if the browser draws none. */
 export async function saveQr(qr: HTMLImageElement, order: TopUp): Promise<void> {
   const { bank, content, code, missing_vnd } = order;
   const lines = [
@@ -22,7 +22,7 @@ export async function saveQr(qr: HTMLImageElement, order: TopUp): Promise<void> 
     height: SIZE + 2 * MARGIN + lines.length * LINE,
   });
   const pen = canvas.getContext("2d");
-  if (!pen) return;
+  if (!pen) throw new Error("the browser draws nothing");
   // Always light: scanners read no light code on dark ground.
   pen.fillStyle = "#ffffff";
   pen.fillRect(0, 0, canvas.width, canvas.height);
@@ -35,8 +35,24 @@ export async function saveQr(qr: HTMLImageElement, order: TopUp): Promise<void> 
     pen.fillText(line, canvas.width / 2, SIZE + MARGIN + (at + 0.8) * LINE, SIZE);
   }
   const picture = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
-  if (!picture) return;
+  if (!picture) throw new Error("the browser makes no PNG");
+  const file = new File([picture], `${code}.png`, { type: picture.type });
+  if (isAppleTouch() && navigator.canShare?.({ files: [file] })) return share(file);
   const href = URL.createObjectURL(picture);
-  el("a", { href, download: `${code}.png` }).click();
+  el("a", { href, download: file.name }).click();
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
+}
+
+/** Banking apps read from Photos, to which iPhones and iPads save only what is shared: downloads go to Files. */
+function isAppleTouch(): boolean {
+  return /iPhone|iPad|Macintosh/.test(navigator.userAgent) && navigator.maxTouchPoints > 0;
+}
+
+async function share(file: File): Promise<void> {
+  try {
+    await navigator.share({ files: [file] });
+  } catch (error) {
+    // The customer has closed the list of apps.
+    if (!(error instanceof DOMException) || error.name !== "AbortError") throw error;
+  }
 }

@@ -5,11 +5,12 @@ import { card } from "../../../page-parts/browser/page-head.ts";
 import { post } from "../api.ts";
 import { refreshWallet } from "../balance.ts";
 import type { RedeemedVoucher } from "../contract.ts";
+import { hasPlugin } from "../plugins.ts";
 import { t } from "../text.ts";
 
 /** A form that redeems the code of a voucher. Undefined if the operator has switched vouchers off. */
 export function voucherCard(): HTMLElement | undefined {
-  if (!("vouchers" in document.documentElement.dataset)) return undefined;
+  if (!hasPlugin("vouchers")) return undefined;
   const code = field(
     t("voucher.code"),
     {

@@ -1,5 +1,6 @@
 import type uPlot from "uplot";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { onDemand } from "../../../page-parts/browser/on-demand.ts";
 import { whenColoursChange } from "../../../page-parts/browser/theme.ts";
 import { t } from "../text.ts";
 import { type Bar, barLabel, barName, type Stack } from "./stack.ts";
@@ -148,5 +149,5 @@ export async function loadPlot(): Promise<typeof uPlot> {
   if (!document.querySelector(`link[href="${style}"]`)) {
     document.head.append(el("link", { rel: "stylesheet", href: style }));
   }
-  return (await import("uplot")).default;
+  return (await onDemand(import("uplot"))).default;
 }

@@ -3,7 +3,7 @@ import { el } from "../../../page-parts/browser/dom.ts";
 import { choice } from "../../../page-parts/browser/form.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
 import { currentLanguage, textsOf } from "../../../page-parts/browser/text.ts";
-import { addressOf } from "../api.ts";
+import { fileLink } from "../file-link.ts";
 import { t } from "../text.ts";
 import { archivedNote } from "./archived-note.ts";
 import type { Filter } from "./filters.ts";
@@ -53,16 +53,10 @@ function openExport(filter: Filter, archivedBefore: string | null): void {
     ],
     currentLanguage() === "vi" ? "comma" : "point",
   );
-  const download = el(
-    "a",
-    { class: "button primary", download: "" },
-    icon("download"),
-    t("csv.download"),
-  );
+  const file = fileLink(t("csv.download"), "button primary");
   const given = Object.entries(filter).filter(([, value]) => value !== "");
   const updateLink = () => {
-    const query = { ...Object.fromEntries(given), decimal: decimal.select.value };
-    download.href = addressOf("/usage.csv", query);
+    file.lead("/usage.csv", { ...Object.fromEntries(given), decimal: decimal.select.value });
   };
   decimal.select.addEventListener("change", updateLink);
   updateLink();
@@ -75,8 +69,8 @@ function openExport(filter: Filter, archivedBefore: string | null): void {
       "div",
       { class: "row end" },
       el("button", { type: "button", onclick: () => dialog.close() }, t("cancel")),
-      download,
+      file.element,
     ),
   );
-  download.addEventListener("click", () => setTimeout(() => dialog.close(), 100));
+  file.element.addEventListener("click", () => dialog.close());
 }
