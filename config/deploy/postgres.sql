@@ -1,3 +1,4 @@
 -- The role and the database of the ledger. The role needs no right but to own its database.
 create role tollgate login password 'PASSWORD';
-create database tollgate owner tollgate;
+-- Of the encoding and order that Tollgate needs, whatever the server has for others.
+create database tollgate owner tollgate template template0 encoding 'UTF8' locale 'C';

@@ -279,12 +279,11 @@ export class Gateway {
       (model) => pathsOf(model, this.upstreams, isTranslated),
     );
     for (const { plugin } of running) plugin.routes?.(all);
-    const isStopping = () => this.server.isStopping;
     const isSplit = config.admin.listen !== undefined;
     const operatorRouter = isSplit ? all.part(true) : undefined;
     const router = isSplit ? all.part(false) : all;
-    addHealthRoutes(router, services, { hasDetails: !operatorRouter, isStopping });
-    if (operatorRouter) addHealthRoutes(operatorRouter, services, { hasDetails: true, isStopping });
+    addHealthRoutes(router, services, { hasDetails: !operatorRouter });
+    if (operatorRouter) addHealthRoutes(operatorRouter, services, { hasDetails: true });
     const pipeline = new Pipeline([...withDefaultSteps(running, services), this.pace]);
     const required = requiredFields(config);
     const proxies = new TrustedProxies(config.listen.trustedProxies, (peer) =>
@@ -297,6 +296,7 @@ export class Gateway {
   }
 
   private status(): GatewayStatus {
+    const gateway = this;
     const { pace, unread } = this;
     const { log, money } = this.parts;
     const { committer, clocks, storeSettings } = money;
@@ -310,6 +310,9 @@ export class Gateway {
       pingLedger: (timeoutMs) => ledger.ping(timeoutMs),
       pace,
       unreadReplies: unread,
+      get isStopping() {
+        return gateway.server.isStopping;
+      },
       get commits() {
         return committer.status;
       },

@@ -8,13 +8,6 @@ const ALIVE = { status: "ok" };
 /** The body of the reply of `GET /healthz`. */
 export const ALIVE_BODY = JSON.stringify(ALIVE);
 
-interface Readiness {
-  /** If it has details: the state of each store. */
-  readonly hasDetails: boolean;
-  /** Once it is, a load balancer shall send nothing more. */
-  readonly isStopping: () => boolean;
-}
-
 /**
  * Adds two routes.
  *
@@ -31,7 +24,7 @@ interface Readiness {
 export function addHealthRoutes(
   router: Router,
   services: Services,
-  { hasDetails, isStopping }: Readiness,
+  { hasDetails }: { readonly hasDetails: boolean },
 ): void {
   const common = { method: "GET", access: "public" } as const;
   const log = new ThrottledLog(services.log);
@@ -55,7 +48,7 @@ export function addHealthRoutes(
     ...common,
     path: "/readyz",
     handler: async () => {
-      if (isStopping()) return done({ status: "stopping" }, 503);
+      if (services.status.isStopping) return done({ status: "stopping" }, 503);
       const holdStore = services.status.holdStoreHealth();
       const isReady = holdStore.kind !== "away";
       const reason = holdStore.kind === "ok" ? undefined : holdStore.reason;

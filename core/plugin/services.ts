@@ -114,6 +114,8 @@ export interface PriceEntry {
 /** The state of this process, and of its stores as it sees them. Read it at each use. */
 export interface GatewayStatus
   extends Pick<HoldStore, "uncommittedCalls" | "unsyncedMs" | "ledgerWentBack"> {
+  /** True once it takes no more connections. Calls that run may take until `drain_seconds` to end. */
+  readonly isStopping: boolean;
   /** Says if a call could be charged now. */
   holdStoreHealth(): HoldStoreHealth;
   /** Resolves if the ledger replies in time, else rejects. */

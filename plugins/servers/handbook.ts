@@ -30,9 +30,7 @@ export async function commandsOf(page: string, block: string): Promise<string> {
 
 /** Returns the commands that restart the gateways one after the other, so that no call fails. */
 export async function restartCommands(way: Installation): Promise<string> {
-  if (way === "docker") {
-    return "docker compose up --detach --no-deps --wait gateway-1 &&\n  docker compose up --detach --no-deps --wait gateway-2";
-  }
+  if (way === "docker") return commandsOf("container.md", "restart");
   if (way === "hand") return "kill -TERM PROCESS # it ends its calls; then start it again";
   const commands = await commandsOf("upgrade.md", "switch");
   return commands.slice(commands.indexOf("systemctl restart"));

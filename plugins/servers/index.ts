@@ -92,6 +92,11 @@ export default function servers(services: Services): Plugin {
   let backedUp: Date | undefined;
 
   async function meet(): Promise<void> {
+    if (services.status.isStopping) {
+      // It serves no new call by what it differs in, and in an upgrade it may drain for longer than others may differ.
+      late = 0;
+      return leaveServers(database, id);
+    }
     const { catalogue, version } = config;
     const place = { id, host: hostname(), address: `${listens}:${port}` };
     const schemaProblem = problemOf(await services.status.schema()) ?? null;

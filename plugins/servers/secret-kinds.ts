@@ -12,7 +12,7 @@ export interface SecretKind {
   readonly overlap: boolean;
   /** The steps before the commands. */
   readonly change: Texts;
-  /** A block of `secrets.md` that does all of it, if the secret comes from this variable. */
+  /** A block of `secrets.md` that does all of it, and one of `container.md`, if the secret comes from this variable. */
   readonly block?: { readonly name: string; readonly variable: string };
 }
 
@@ -41,8 +41,8 @@ export const KINDS: readonly SecretKind[] = [
     usedBy: { en: "the gateways, to reach Postgres", vi: "các cổng, để kết nối Postgres" },
     overlap: false,
     change: {
-      en: "Set the new password in Postgres, then in the address. Open connections stay; a gateway that restarts needs the new one.",
-      vi: "Đặt mật khẩu mới trong Postgres, rồi trong địa chỉ. Kết nối đang mở vẫn chạy; cổng khởi động lại cần mật khẩu mới.",
+      en: "Set the new password in Postgres, then in the address, and restart every gateway at once. Open connections stay, but each is replaced when it is 30 to 60 minutes old, and a new one needs the new password.",
+      vi: "Đặt mật khẩu mới trong Postgres, rồi trong địa chỉ, và khởi động lại mọi cổng ngay. Kết nối đang mở vẫn chạy, nhưng mỗi kết nối được thay khi đã mở 30 đến 60 phút, và kết nối mới cần mật khẩu mới.",
     },
     block: { name: "postgres", variable: "DATABASE_URL" },
   },
@@ -51,8 +51,8 @@ export const KINDS: readonly SecretKind[] = [
     usedBy: { en: "the gateways, to reach Redis", vi: "các cổng, để kết nối Redis" },
     overlap: false,
     change: {
-      en: "redis-cli CONFIG SET requirepass NEW, then write it into redis.conf and the address. Open connections stay; a gateway that restarts needs the new one.",
-      vi: "redis-cli CONFIG SET requirepass MỚI, rồi ghi vào redis.conf và địa chỉ. Kết nối đang mở vẫn chạy; cổng khởi động lại cần mật khẩu mới.",
+      en: "redis-cli CONFIG SET requirepass NEW, then write it into redis.conf and the address, and restart every gateway. Open connections stay, but a new one needs the new password.",
+      vi: "redis-cli CONFIG SET requirepass MỚI, rồi ghi vào redis.conf và địa chỉ, và khởi động lại mọi cổng. Kết nối đang mở vẫn chạy, nhưng kết nối mới cần mật khẩu mới.",
     },
   },
   {

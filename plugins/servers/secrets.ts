@@ -93,7 +93,10 @@ async function commandsFor(
   isRestart: boolean,
 ): Promise<string> {
   const way = await installation();
-  const isOfHandbook = block !== undefined && from.includes(block.variable) && way === "systemd";
-  if (isOfHandbook) return commandsOf("secrets.md", block.name);
+  if (block !== undefined && from.includes(block.variable)) {
+    if (way === "systemd") return commandsOf("secrets.md", block.name);
+    if (way === "docker")
+      return `${await commandsOf("container.md", block.name)} &&\n${await restartCommands(way)}`;
+  }
   return isRestart ? restartCommands(way) : `${program.admin} reload`;
 }

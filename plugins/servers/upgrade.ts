@@ -58,12 +58,15 @@ export async function upgradeJson(
 const BUILD = ["npm ci", "npm run build", "npm prune --omit=dev"];
 /** The folders of the handbook's commands: of the next build, and of those before it. */
 const NEW_FOLDER = "/opt/tollgate-2/";
-const OLD_FOLDERS = "/opt/tollgate[^/]*/";
+const NUMBER = String.raw`\(-[0-9]*\)\?`;
+const OLD_FOLDERS = `/opt/tollgate${NUMBER}/`;
 
 /** Returns the commands from the build in a folder to the next one. A failed one ends them. */
 export async function upgradeCommands(way: Installation, folder: string): Promise<string> {
+  const backup = await commandsOf("upgrade.md", "backup");
   if (way === "docker") {
     return joined(
+      backup,
       "docker tag tollgate:latest tollgate:before",
       "docker compose build",
       await restartCommands(way),
@@ -73,7 +76,6 @@ export async function upgradeCommands(way: Installation, folder: string): Promis
     return `${joined("cd NEW_FOLDER", ...BUILD)}\nkill -TERM PROCESS # it ends its calls; then npm start in NEW_FOLDER, with the same data folder`;
   }
   const next = nextFolder(folder);
-  const backup = await commandsOf("upgrade.md", "backup");
   return joined(backup, `cd ${next}`, ...BUILD, await switchCommands(folder, next));
 }
 
@@ -90,7 +92,7 @@ async function switchCommands(folder: string, to: string): Promise<string> {
   const commands = await commandsOf("upgrade.md", "switch");
   return commands
     .replaceAll(NEW_FOLDER, `${to}/`)
-    .replaceAll(OLD_FOLDERS, `${numbered(folder).base}[^/]*/`);
+    .replaceAll(OLD_FOLDERS, `${numbered(folder).base}${NUMBER}/`);
 }
 
 /** Returns the folder for the next build: never that of a build that may be running. */

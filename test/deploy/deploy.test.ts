@@ -24,7 +24,7 @@ t.test("the command of the deployment", async (t) => {
     const options = optionsIn(start);
     t.ok(options.length > 0);
     for (const [file, line] of [
-      ["Dockerfile", /^CMD .*/m],
+      ["Dockerfile", /^ENTRYPOINT .*/m],
       ["tollgate@.service", /^ExecStart=.*/m],
     ] as const) {
       const [command = ""] = line.exec(read(file)) ?? [];
@@ -114,6 +114,23 @@ t.test("the files of the deployment", async (t) => {
     t.match(read("tollgate@.service"), /^LimitCORE=0$/m);
     const { services } = parse(read("compose.yaml"), { merge: true });
     for (const name of ["gateway-1", "gateway-2"]) t.equal(services[name].ulimits.core, 0, name);
+  });
+
+  t.test("lose one worker, not the unit, if the memory ends", async (t) => {
+    t.match(read("tollgate@.service"), /^OOMPolicy=continue$/m);
+  });
+
+  t.test("make the database of one encoding and order, whatever the server has", async (t) => {
+    const wanted = "template template0 encoding 'UTF8' locale 'C'";
+    const page = readFileSync(join(packageRoot, "config", "operating", "backup.md"), "utf8");
+    for (const text of [read("postgres.sql"), page]) {
+      const made = text.match(/create database .*/g) ?? [];
+      t.ok(made.length > 0);
+      for (const command of made) t.match(command, wanted);
+    }
+    const { POSTGRES_INITDB_ARGS: inContainer } = parse(read("compose.yaml")).services.postgres
+      .environment;
+    t.match(inContainer, "--encoding=UTF8 --locale=C");
   });
 
   t.test("start the output of the build, as a user that is not root", async (t) => {

@@ -15,7 +15,7 @@ import { BLOCKS } from "./machine/blocks.ts";
 const FOLDER = join(packageRoot, "config", "operating");
 /** Those of the page, and programs that a minimal system lacks. */
 const PACKAGES = [
-  ...["ca-certificates", "curl", "nginx-light", "openssl", "postgresql", "redis-server"],
+  ...["ca-certificates", "cron", "curl", "nginx-light", "openssl", "postgresql", "redis-server"],
   ...["iproute2", "mount", "procps"],
 ];
 const skip13 = noSystems() ?? false;
@@ -31,6 +31,15 @@ t.test("every command of the handbook is run by a test, or said not to be", asyn
   t.strictSame(found.sort(), Object.keys(BLOCKS).sort());
   const linked = readFileSync(join(FOLDER, "README.md"), "utf8");
   for (const page of pages) if (page !== "README.md") t.match(linked, `(${page})`);
+});
+
+t.test("the pages install and set all that their commands need", async (t) => {
+  const page = (name: string) => readFileSync(join(FOLDER, name), "utf8");
+  const [, packages = ""] = /^apt-get install --yes (.*)$/m.exec(page("install.md")) ?? [];
+  // It runs the script of backup.md; a minimal system lacks it.
+  t.ok(packages.split(" ").includes("cron"));
+  // Gateways listen on 127.0.0.1 by default.
+  t.match(page("second-server.md"), /^Environment=LISTEN_HOST=\d/m);
 });
 
 const INSIDE = join("dist", "test", "deploy", "machine", "inside.js");

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { copyFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import connectTo from "postgres";
@@ -74,13 +74,13 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
       readonly id: string,
       readonly port: number,
       readonly adminPort: number,
-      readonly config: string,
+      readonly own: string,
     ) {}
 
     static async of(service: string, image: string): Promise<Container> {
       const id = await builder.buildah("from", "--pull-never", image);
-      const config = join(folder, "production.yaml");
-      return new Container(service, id, await freePort(), await freePort(), config);
+      const own = join(folder, "own");
+      return new Container(service, id, await freePort(), await freePort(), own);
     }
 
     get volume(): string {
@@ -102,7 +102,7 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
         ...["run", "--isolation", "chroot", "--user", "node"],
         ...variables.flatMap(([name, value]) => ["--env", `${name}=${value}`]),
         ...["--volume", `${this.volume}:/app/data`],
-        ...["--volume", `${this.config}:/app/config/production.yaml:ro`],
+        ...["--volume", `${this.own}:/etc/tollgate:ro`],
         ...[this.id, "--", ...command],
       );
     }
@@ -171,6 +171,7 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
   t.comment(`built in ${Math.round((performance.now() - sinceBuild) / 1000)} s`);
   const { Docker } = JSON.parse(await builder.buildah("inspect", "--type", "image", "tollgate"));
   const { config } = Docker;
+  const started = [...config.Entrypoint, ...compose["x-gateway"].command];
 
   t.test("the image says what it is, and runs as a user without rights", async (t) => {
     const { version, license } = JSON.parse(
@@ -230,7 +231,11 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
     const shipped = readFileSync(join(packageRoot, "config", "production.yaml"), "utf8");
     const changed = shipped.replace("https://api.anthropic.com", simulator.url);
     t.not(changed, shipped);
-    await writeFile(join(folder, "production.yaml"), changed);
+    mkdirSync(join(folder, "own"));
+    await writeFile(join(folder, "own", "production.yaml"), changed);
+    for (const file of ["catalogue.yaml", "costs.yaml"]) {
+      await copyFile(join(packageRoot, "config", file), join(folder, "own", file));
+    }
     for (const service of ["gateway-1", "gateway-2"]) {
       mkdirSync(join(folder, service), { mode: 0o700 });
       chownSync(join(folder, service), NODE_UID, NODE_UID);
@@ -241,7 +246,7 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
       await Container.of("gateway-1", "tollgate"),
       await Container.of("gateway-2", "tollgate"),
     ];
-    await Promise.all([one, two].map((container) => container.start(config.Cmd)));
+    await Promise.all([one, two].map((container) => container.start(started)));
     t.comment(`two gateways after ${at()}`);
     const native = `"listener":"native (${NEWER.name} ${NEWER.version})"`;
     await until("its log says that the native listener serves", () => one.output.includes(native));
@@ -272,7 +277,7 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
       );
       const next = await Container.of(old.service, "tollgate");
       Object.assign(next, { port: old.port, adminPort: old.adminPort });
-      await next.start(config.Cmd);
+      await next.start(started);
       t.equal((await call())[0], 200);
     }
     const [now] = [...running];

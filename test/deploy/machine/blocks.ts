@@ -2,7 +2,8 @@
 type Reason = string | undefined;
 
 const DRILL = "test/chaos/backup-drill.test.ts runs it";
-const IMAGE = "test/deploy/image.test.ts runs it";
+const CONTAINER =
+  "test/deploy/container.test.ts runs it, with programs that stand in for Docker and certbot";
 
 /** Every named block of commands in `config/operating`, by its page and its name. */
 export const BLOCKS: Readonly<Record<string, Reason>> = {
@@ -15,7 +16,12 @@ export const BLOCKS: Readonly<Record<string, Reason>> = {
   "backup.md restore": undefined,
   "backup.md swap": undefined,
   "backup.md vps": undefined,
-  "container.md env": IMAGE,
+  "container.md certificate": CONTAINER,
+  "container.md env": CONTAINER,
+  "container.md postgres": CONTAINER,
+  "container.md redis": CONTAINER,
+  "container.md restart": CONTAINER,
+  "container.md token": CONTAINER,
   "every-day.md look": undefined,
   "every-day.md reload": undefined,
   "every-month.md earned": undefined,

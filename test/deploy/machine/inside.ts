@@ -107,7 +107,7 @@ t.test("install on a server", async (t) => {
     .split("\n")
     .map((line) => line.split(" ")[0]);
   t.strictSame([...new Set(users)], ["tollgate"], "no gateway runs as root");
-  const { stdout } = await machine.run("curl --silent --show-error https://$DOMAIN/healthz");
+  const { stdout } = await machine.run(`curl --silent --show-error https://${DOMAIN}/healthz`);
   t.match(stdout, '"status":"ok"');
   const certificate = async () => {
     const shown = `openssl s_client -connect 127.0.0.1:443 -servername ${DOMAIN} < /dev/null`;

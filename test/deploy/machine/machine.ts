@@ -56,7 +56,7 @@ export class Machine {
     sh(
       "mount -t tmpfs run /run; mkdir -p /run/postgresql /var/log/nginx /var/lib/redis /var/www/html",
     );
-    sh("mkdir -p /var/lib/redis /etc/redis /etc/systemd/system /etc/cron.hourly /var/backups");
+    sh("mkdir -p /var/lib/redis /etc/redis /etc/systemd/system /var/backups");
     sh(
       "for user in redis postgres www-data; do id $user > /dev/null || useradd --system $user; done",
     );
@@ -116,7 +116,6 @@ export class Machine {
       PATH: this.path,
       HOME: this.file("home"),
       LANG: "C.UTF-8",
-      DOMAIN,
       CURL_CA_BUNDLE: this.file("authority.pem"),
       NODE_FLAGS: shortLivedFlags().join(" "),
     };

@@ -73,6 +73,12 @@ t.test("archive", async (t) => {
       t.match(refused.stderr, expected);
     }
     t.strictSame(readdirSync(folder), [], "nothing is written");
+    const none = join(manifest, "below-no-folder");
+    writeFileSync(manifest, "");
+    const refused = await cli("archive", "export", "--month", "2026-03", "--to", none);
+    rmSync(manifest);
+    t.match([refused.code, refused.stderr], [1, `cannot write to ${none}: `]);
+    t.equal((await months()).get("2026-03")?.state, "open", "late calls are taken");
 
     // As if the export was killed after each of its first steps.
     t.equal((await admin(gateway, "POST", "/archive/2026-03/close", {})).status, 200);

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
@@ -6,6 +6,7 @@ import { Problems } from "../../../core/config/problem.ts";
 import { readSource } from "../../../core/config/read-source.ts";
 import { settingSources } from "../../../core/config/setting-sources.ts";
 import type { Services } from "../../../core/plugin/index.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import { secretsJson } from "../../../plugins/servers/secrets.ts";
 
 const NOW = Date.UTC(2026, 10, 28);
@@ -68,10 +69,27 @@ t.test(
     t.notMatch(JSON.stringify(all), /hidden/);
     for (const { used_by, change, commands } of all) {
       t.ok(String(used_by).length > 10 && String(change).length > 20);
-      t.match(commands, /^(?:npm run admin|kill|docker|systemctl)/);
+      t.match(commands, /^(?:npm run admin|kill|docker|systemctl|sed|NEW=)/);
     }
   },
 );
+
+t.test("what leaked is changed by the steps of one page", async (t) => {
+  const security = readFileSync(join(packageRoot, "SECURITY.md"), "utf8");
+  const [, leaked = ""] = security.split("## If a secret leaked");
+  t.match(leaked, "(config/operating/secrets.md)");
+  t.notMatch(leaked, /SePay|master_keys|SIGHUP/);
+  const page = readFileSync(join(packageRoot, "config/operating/secrets.md"), "utf8");
+  for (const name of ["provider's key", "GATEWAY_ADMIN_TOKEN", "TOLLGATE_MASTER_KEY", "SEPAY_"])
+    t.match(page, name);
+});
+
+t.test("a password of Postgres is needed at once by connections that are renewed", async (t) => {
+  for (const language of ["en", "vi"] as const) {
+    const ledger = (await listed(language)).find(({ secret }) => secret === "stores.ledger");
+    t.match(ledger?.["change"], /30 .* 60/);
+  }
+});
 
 t.test("in Vietnamese too", async (t) => {
   const [english, vietnamese] = [await listed("en"), await listed("vi")];

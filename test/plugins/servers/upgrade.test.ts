@@ -69,9 +69,35 @@ t.test("the next build gets a folder of its own, and the way back leads to this 
     const [base] = next.split("-");
     const there = await upgradeCommands("systemd", folder);
     t.match(there, `cd ${next} &&\nnpm ci &&`);
-    t.match(there, `sed -i 's#${base}[^/]*/#${next}/#' `);
-    t.match(await backCommands("systemd", folder), `sed -i 's#${base}[^/]*/#${folder}/#' `);
+    t.match(there, `sed -i 's#${base}\\(-[0-9]*\\)\\?/#${next}/#' `);
+    t.match(
+      await backCommands("systemd", folder),
+      `sed -i 's#${base}\\(-[0-9]*\\)\\?/#${folder}/#' `,
+    );
   }
+});
+
+t.test("leaves an operator's own folders as they are", async (t) => {
+  const commands = await upgradeCommands("systemd", "/opt/tollgate-2");
+  const program = /sed -i '(.*?)'/.exec(commands)?.[1] ?? "";
+  for (const [before, after] of [
+    ["/opt/tollgate/dist/core/main.js", "/opt/tollgate-3/dist/core/main.js"],
+    ["/opt/tollgate-2/dist/core/main.js", "/opt/tollgate-3/dist/core/main.js"],
+    ["- /opt/tollgate-plugins/team.js", "- /opt/tollgate-plugins/team.js"],
+    ["- /opt/tollgate-2b/team.js", "- /opt/tollgate-2b/team.js"],
+  ] as const) {
+    const { stdout } = spawnSync("sed", [program], { input: `${before}\n`, encoding: "utf8" });
+    t.equal(stdout, `${after}\n`);
+  }
+});
+
+t.test("a build is backed up before the next one takes its place, with Docker too", async (t) => {
+  const backup = await commandsOf("upgrade.md", "backup");
+  for (const way of ["systemd", "docker"] as const) {
+    const commands = await upgradeCommands(way, "/opt/tollgate");
+    t.ok(commands.startsWith(`${backup} &&\n`), way);
+  }
+  t.match(await backCommands("docker", "/app"), await commandsOf("container.md", "restart"));
 });
 
 /** Blocks that restart both gateways, and the command that goes wrong. */

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
   arrayOf,
@@ -106,6 +106,13 @@ async function* rowsOf(path: string, account: string | undefined): AsyncGenerato
 /** Each step does nothing if it is done already, so a stopped export is run again. */
 async function exportMonth(client: Client, month: string, folder: string): Promise<unknown> {
   const path = `/archive/${encoded(month)}`;
+  // First: a month that is closed takes no late calls.
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+  } catch (error) {
+    throw new Failure(EXIT.refused, `cannot write to ${folder}: ${messageOf(error)}`);
+  }
   await client.post(`${path}/close`, {});
   const status = objectOf(await client.get(path)) ?? {};
   if (status["state"] !== "closed") {
@@ -114,7 +121,6 @@ async function exportMonth(client: Client, month: string, folder: string): Promi
       `${month} is ${status["state"]} already; archive verify reads its files again`,
     );
   }
-  await mkdir(folder, { recursive: true });
   await addUpLedger(client, path, month);
   const tables: FileEntry[] = [];
   for (const table of arrayOf(status["tables"])) {
