@@ -96,6 +96,7 @@ t.test("production starts with one provider's key and the variables of its examp
     ),
     GATEWAY_ADMIN_TOKEN: "a".repeat(32),
     TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString("base64"),
+    TOPUP_BANK_BIN: "970422",
     TOPUP_ACCOUNT_NUMBER: "0011001932418",
     PUBLIC_URL: "https://api.example.com",
     MAIL_FROM: "no-reply@example.com",

@@ -17,6 +17,8 @@ const ANSWERS = {
   SMTP_USER: "mail-user",
   SMTP_PASSWORD: "mail password",
   MAIL_FROM: "no-reply@example.com",
+  TOPUP_BANK_BIN: "970422",
+  TOPUP_BANK_NAME: "MB Bank",
   TOPUP_ACCOUNT_NUMBER: "0011001932418",
   TOPUP_ACCOUNT_NAME: "NGUYEN VAN A",
 };
