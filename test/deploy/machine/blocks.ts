@@ -15,6 +15,7 @@ export const BLOCKS: Readonly<Record<string, Reason>> = {
   "backup.md restore": undefined,
   "backup.md swap": undefined,
   "backup.md vps": undefined,
+  "cloudflare.md install": undefined,
   "container.md env": IMAGE,
   "every-day.md look": undefined,
   "every-day.md reload": undefined,
