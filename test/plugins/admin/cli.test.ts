@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t from "tap";
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { isObject } from "../../../core/process/json.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { committedWallet, createCustomer } from "../../support/admin.ts";
@@ -198,6 +202,26 @@ t.test("npm run admin", async (t) => {
     const { code, stdout, stderr } = await run("account", "list", "--url", url);
     t.strictSame([code, stdout], [3, ""]);
     t.match(stderr, /cannot reach http.*ECONNREFUSED.*start the gateway with npm start/);
+  });
+
+  t.test("waits for long commands, unlike fetch", async (t) => {
+    const before = getGlobalDispatcher();
+    setGlobalDispatcher(new Agent({ headersTimeout: 1 }));
+    t.teardown(() => setGlobalDispatcher(before));
+    const server = createServer((request, response) => {
+      setTimeout(() => response.end(JSON.stringify({ asked: request.url })), 2_500);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.teardown(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const { stdout } = await run(
+      "wallet",
+      "--account",
+      NOBODY,
+      "--url",
+      `http://127.0.0.1:${port}/below/`,
+    );
+    t.match(stdout, /"asked": "\/below\/admin\/v1\/accounts\//);
   });
 
   t.test("warns that plugin commands are missing if the gateway is unreachable", async (t) => {
