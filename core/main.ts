@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { formatProblems, loadConfig } from "./config/load.ts";
 import { configWarnings } from "./config/plugins.ts";
 import { announced } from "./process/announced.ts";
-import { parseArguments } from "./process/command-line.ts";
+import { parseArguments, refuseArguments } from "./process/command-line.ts";
 import { announceFailpoint } from "./process/failpoint.ts";
 import { keepFreedMemory } from "./process/free-memory.ts";
 import { createLog } from "./process/log.ts";
@@ -31,20 +31,22 @@ signal on: a service starts node_modules/.bin/tollgate.
   -h, --help         prints this text
       --version      prints the version`;
 
+const OPTIONS = {
+  config: { type: "string", short: "c" },
+  check: { type: "boolean" },
+  reach: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean" },
+} as const;
+
 /**
  * `npm start -- --config FILE`: runs the gateway in the foreground until SIGTERM; SIGHUP reloads the config.
  * If `listen.workers` is above 1, this process only starts and supervises the workers.
  */
 async function main(): Promise<void> {
-  const { values: options } = parseArguments(HELP, {
-    options: {
-      config: { type: "string", short: "c" },
-      check: { type: "boolean" },
-      reach: { type: "boolean" },
-      help: { type: "boolean", short: "h" },
-      version: { type: "boolean" },
-    },
-  });
+  const kept = program.keptByNpm(Object.keys(OPTIONS), process.argv.slice(2), process.env);
+  if (kept !== undefined) refuseArguments(HELP, kept);
+  const { values: options } = parseArguments(HELP, { options: OPTIONS });
   if (options.version) return console.log(program.version);
   const file = options.config ?? join(packageRoot, "config", "gateway.yaml");
   const reloadsLater = heldReload();

@@ -15,6 +15,8 @@ const PATIENCE_MS = 5_000;
 const CONNECT_MS = 5_000;
 /** The rights of users outside of a folder's group. */
 const OTHERS = 0o007;
+/** Of a folder that all users write to, each to his own files, such as /tmp. */
+const SHARED = 0o1002;
 const RETRY_MS = 250;
 /** PgBouncer refuses parameters that it cannot keep for a client, unless it is configured to drop them. */
 const POOLER_ADVICE =
@@ -129,18 +131,28 @@ function connectionWarnings(
   return [`${needs}, and others use ${used} of ${allowed}; ${advice}`];
 }
 
-/** Creates the folder for its owner only, and closes one that exists to users outside of its group. */
+/**
+ * Creates the folder for its owner only, and closes one that exists to users outside of its group. Refuses one that all
+ * users share, such as /tmp: closed, it would serve no other program.
+ */
 async function checkFolder(folder: string): Promise<void> {
+  let isShared = false;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.W_OK);
     const { mode, uid } = await stat(folder);
-    if ((mode & OTHERS) !== 0 && uid === process.getuid?.()) {
+    isShared = (mode & SHARED) === SHARED;
+    if (!isShared && (mode & OTHERS) !== 0 && uid === process.getuid?.()) {
       await chmod(folder, mode & 0o7777 & ~OTHERS);
     }
   } catch (error) {
     throw new Error(
       `stores.data: expected a folder that can be written; ${folder} is not one (${codeNameOf(error)}).`,
+    );
+  }
+  if (isShared) {
+    throw new Error(
+      `stores.data: expected a folder of the gateway's own; all users of the machine share ${folder}.`,
     );
   }
 }

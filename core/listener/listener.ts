@@ -76,7 +76,7 @@ export interface HttpResponse {
 export class PortInUse extends Error {
   constructor(host: string, port: number) {
     const cause = "another process uses the port, or this machine does not have the address";
-    super(`cannot listen on ${host}:${port}: ${cause}; see listen and admin.listen`);
+    super(`cannot listen on ${host}:${port}: ${cause}`);
     this.name = "PortInUse";
   }
 }

@@ -6,6 +6,9 @@ import { objectOf } from "./json.ts";
 /** The package folder, with a trailing slash. Code runs from `dist/core/process/`; SQL is read from the sources. */
 export const packageRoot: string = fileURLToPath(new URL("../../../", import.meta.url));
 
+/** Options of commands that npm has too: an operator's .npmrc may set them. `email` was one of npm's. */
+const OF_NPM = new Set("before call dry-run email json key message name yes".split(" "));
+
 const isDependency = /[/\\]node_modules[/\\]/.test(packageRoot);
 
 /** This program, for people. */
@@ -18,5 +21,27 @@ export const program = {
   get version(): string {
     const manifest: unknown = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8"));
     return String(objectOf(manifest)?.["version"]);
+  },
+  /**
+   * Returns what is wrong if npm has kept some of these options, as it does with `npm start --check`: without a `--` before
+   * them it takes them for its own, and the program would run as if they were not given. `given` are the words that it
+   * passed on.
+   */
+  keptByNpm(
+    options: readonly string[],
+    given: readonly string[],
+    env: Readonly<Record<string, string | undefined>>,
+  ): string | undefined {
+    const script = env["npm_lifecycle_event"];
+    if (script !== "start" && script !== "admin") return undefined;
+    const kept = options.flatMap((name) => {
+      const value = env[`npm_config_${name.replaceAll("-", "_")}`];
+      if (!value || OF_NPM.has(name)) return [];
+      return value === "true" || name === "token" ? `--${name}` : `--${name}=${value}`;
+    });
+    if (kept.length === 0) return undefined;
+    const line =
+      script === "start" ? ["start --", ...kept, ...given] : ["run admin --", ...given, ...kept];
+    return `npm has kept ${kept.join(" ")} for itself; write: npm ${line.join(" ")}`;
   },
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { createInterface } from "node:readline/promises";
 /** `npm run admin -- COMMAND`: runs an operator's command against a running gateway. */
+import { ask } from "./cli/ask.ts";
 import { EXIT, Failure } from "./cli/failure.ts";
 import { run } from "./cli/run.ts";
 
@@ -16,7 +16,10 @@ try {
   process.exitCode = await run(process.argv.slice(2), {
     env: process.env,
     folder: process.cwd(),
-    ask: process.stdin.isTTY ? ask : undefined,
+    // On stderr, since stdout may be a file.
+    ask: process.stdin.isTTY
+      ? (question) => ask(question, { input: process.stdin, output: process.stderr })
+      : undefined,
     // Some terminals do not know their width.
     columns: process.stdout.isTTY ? process.stdout.columns || COLUMNS_DEFAULT : undefined,
     write: (text) =>
@@ -28,17 +31,4 @@ try {
   const isExpected = error instanceof Failure;
   console.error(isExpected ? error.message : error);
   process.exitCode = isExpected ? error.exitCode : EXIT.refused;
-}
-
-/** Asks on stderr, since stdout may be a file. No reply before the end of the input is an empty one. */
-async function ask(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await Promise.race([
-      terminal.question(question),
-      new Promise<string>((resolve) => terminal.once("close", () => resolve(""))),
-    ]);
-  } finally {
-    terminal.close();
-  }
 }

@@ -2,9 +2,6 @@ import { newId, type Services } from "../../core/plugin/index.ts";
 
 export const DEMO_EMAIL = "demo@tollgate.local";
 export const OPERATOR_EMAIL = "operator@tollgate.local";
-/** The reference of the credit, the same at every start, so that the ledger applies it once. */
-const REFERENCE = "demo";
-
 /** Returns the id of the demo account; creates and credits it if it is missing. Rejects if it cannot be credited. */
 export async function demoAccount(
   { accounts, wallets, clock }: Services,
@@ -16,7 +13,8 @@ export async function demoAccount(
   const result = await wallets.current.credit({
     accountId,
     amountMicroVnd,
-    reference: REFERENCE,
+    // The same at every start, so that the ledger applies it once; another account may have had this address before.
+    reference: `demo:${accountId}`,
     kind: "topup",
     reason: "demo credit",
   });

@@ -29,6 +29,12 @@ const BOT_TOKEN = "the token of a bot, such as 123456:ABC-DEF…";
 const CHAT = "the id of a chat, or the name of a channel such as @alerts";
 const SECRET = "a secret of at least 16 characters";
 
+/** Some services take a secret in the query, such as `?code=…`. */
+const hookAddress = v.pipe(
+  matching(/^https?:\/\/[^\s/?#]+[^\s#]*$/, ADDRESS),
+  v.check((address) => URL.canParse(address), ADDRESS),
+);
+
 const operators = mapping({
   language: v.optional(oneOf(["vi", "en"]), "vi"),
   /** Addresses that get what needs a person. */
@@ -36,7 +42,7 @@ const operators = mapping({
   /** Gets a POST with JSON, signed with the secret. `allow_private`: it may be in a private network or on this machine. */
   webhook: v.optional(
     mapping({
-      url: url(["https?"], ADDRESS),
+      url: hookAddress,
       secret: v.pipe(v.string(SECRET), v.minLength(16, SECRET)),
       allow_private: v.optional(v.boolean("true or false"), false),
     }),

@@ -9,6 +9,7 @@ import {
   type Fault,
   type Plugin,
   publicHost,
+  type Services,
   v,
 } from "../../core/plugin/index.ts";
 import type { SimulatorOptions } from "./server.ts";
@@ -38,7 +39,7 @@ export function review(
 /**
  * Makes the plugin. `start` resolves once the simulator listens, `stop` once its thread has ended.
  */
-export default function simulator(_services: unknown, given: unknown): Plugin {
+export default function simulator({ log }: Pick<Services, "log">, given: unknown): Plugin {
   const address = v.parse(options, given);
   let worker: Worker | undefined;
   return {
@@ -47,6 +48,9 @@ export default function simulator(_services: unknown, given: unknown): Plugin {
     ended() {},
     async start() {
       worker = await startWorker(address);
+      worker.on("message", (report: WorkerReport) => {
+        if ("error" in report) log.error(`the simulator failed, and starts again: ${report.error}`);
+      });
     },
     async stop() {
       if (worker === undefined) return;
@@ -74,6 +78,6 @@ function advice({ port }: SimulatorOptions): string {
   const other = port === 65_535 ? port - 1 : port + 1;
   return (
     `Set another port in the configuration, under plugins: "- simulator: { port: ${other} }", ` +
-    "and the same port in the upstreams that use the simulator. Or stop the process on that port."
+    "and the same port in the upstreams that use the simulator. Or stop the process on that port, or correct the host."
   );
 }

@@ -27,7 +27,7 @@ function valueFor(schema: unknown, context: Context, depth: number): unknown {
   if (schema["const"] !== undefined) return schema["const"];
   const { $ref, enum: options, type, minItems, minimum } = schema;
   if (typeof $ref === "string") return inner(referred(context.root, $ref));
-  if (Array.isArray(options)) return options[0];
+  if (Array.isArray(options)) return options[0] ?? null;
   const forms = schema["anyOf"] ?? schema["oneOf"] ?? schema["allOf"];
   if (Array.isArray(forms)) return inner(forms[0]);
   switch (Array.isArray(type) ? type[0] : type) {

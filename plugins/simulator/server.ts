@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { STATUS_CODES } from "node:http";
-import { formParts, openListener } from "../../core/plugin/index.ts";
+import { formParts, messageOf, openListener } from "../../core/plugin/index.ts";
 import { answerTo } from "./answer.ts";
 import { type Ask, isObject, type JsonObject, Refused } from "./ask.ts";
 import { chat } from "./chat.ts";
@@ -71,8 +71,8 @@ export async function startSimulator({ host, port }: SimulatorOptions): Promise<
   });
   try {
     return { port: await listener.listen(host, port, false), close: () => listener.close() };
-  } catch {
-    throw new Error(`The simulator cannot listen on ${host}:${port}: the port is in use.`);
+  } catch (error) {
+    throw new Error(`The simulator ${messageOf(error)}.`);
   }
 }
 

@@ -19,6 +19,7 @@ import { WebhookGuard } from "./signature.ts";
 import { transferRoutes } from "./transfer-routes.ts";
 import { webhookRoute } from "./webhook.ts";
 
+export { review } from "./bank.ts";
 export { discounts, options } from "./options.ts";
 export const uses = ["guards.customer", "wallets", "corrections"];
 export const provides = ["discounts", "counters", "gauges"];

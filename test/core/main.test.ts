@@ -39,6 +39,18 @@ t.test("an unknown option is refused with the options that exist", async (t) => 
   t.notMatch(stderr, /\n\s+at /, "a message, not a stack");
 });
 
+t.test("an option that npm has kept for want of a -- is refused", async (t) => {
+  for (const [args, kept, line] of [
+    [[], { npm_config_check: "true" }, "npm start -- --check"],
+    [[], { npm_config_config: "a.yaml" }, "npm start -- --config=a.yaml"],
+    [["a.yaml"], { npm_config_config: "true" }, "npm start -- --config a.yaml"],
+  ] as const) {
+    const { code, stderr } = await run(args, { npm_lifecycle_event: "start", ...kept });
+    t.equal(code, 2);
+    t.match(stderr, new RegExp(`^npm has kept --.* for itself; write: ${line}\n\nUsage: `));
+  }
+});
+
 t.test("--check reports the errors of a config and starts nothing", async (t) => {
   const folder = await folderOf(t, { "gateway.yaml": "listen: { prot: 1 }" });
   const file = join(folder, "gateway.yaml");
@@ -96,6 +108,7 @@ t.test("production starts with one provider's key and the variables of its examp
     ),
     GATEWAY_ADMIN_TOKEN: "a".repeat(32),
     TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString("base64"),
+    TOPUP_BANK_BIN: "970422",
     TOPUP_ACCOUNT_NUMBER: "0011001932418",
     PUBLIC_URL: "https://api.example.com",
     MAIL_FROM: "no-reply@example.com",

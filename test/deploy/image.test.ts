@@ -55,6 +55,8 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
     SMTP_USER: "u",
     SMTP_PASSWORD: "p",
     MAIL_FROM: "no-reply@example.com",
+    TOPUP_BANK_BIN: "970422",
+    TOPUP_BANK_NAME: "MB Bank",
     TOPUP_ACCOUNT_NUMBER: "0011001932418",
     TOPUP_ACCOUNT_NAME: "NGUYEN VAN A",
   };

@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import { closestMatch } from "leven";
-import { messageOf } from "../../../core/plugin/index.ts";
+import { messageOf, program } from "../../../core/plugin/index.ts";
 import { ambiguityOf } from "../ambiguous-amount.ts";
 import type { Command, Values } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";
-import { usageOf } from "./help.ts";
+import { groupOf, usageOf } from "./help.ts";
 
 /** Options of every command. */
 export const GLOBAL_OPTIONS: readonly string[] = ["url", "token", "json", "csv", "wide", "help"];
@@ -18,8 +18,8 @@ interface Common {
 }
 
 /**
- * A parsed command line. `help`: for one command, or for all if there are no `words`. `unknown`: no known command
- * matches; `problem` says why.
+ * A parsed command line. `help`: for one command, for a group, or for all if there are no `words`. `unknown`: no known
+ * command matches; `problem` says why, and is empty if there is no word.
  */
 export type Request = Common &
   (
@@ -29,15 +29,23 @@ export type Request = Common &
   );
 
 /** Parses a command line. Throws a Failure with the usage if a known command has wrong options. */
-export function readArguments(given: readonly string[], commands: readonly Command[]): Request {
+export function readArguments(
+  given: readonly string[],
+  commands: readonly Command[],
+  env: Readonly<Record<string, string | undefined>>,
+): Request {
   const { values, positionals, problem } = parsed(given, commands);
   const { json, csv, wide, help, url, token, ...rest } = values;
   const shape = { json: json === true, csv: csv === true, wide: wide === true };
   const common = { ...shape, url: textOf(url), token: textOf(token) };
   const words = positionals.join(" ");
   if (help === true || positionals[0] === "help") {
-    const asked = positionals[0] === "help" ? positionals.slice(1).join(" ") : words;
-    return { ...common, kind: "help", words: asked, command: commands.find(named(asked)) };
+    const isWord = positionals[0] === "help";
+    const asked = isWord ? positionals.slice(1).join(" ") : words;
+    // `help prices` is about a group, `prices --help` about a command.
+    const isGroup = isWord && groupOf(asked, commands).length > 1;
+    const command = isGroup ? undefined : commands.find(named(asked));
+    return { ...common, kind: "help", words: asked, command };
   }
   if (problem !== undefined) {
     const leading = given.slice(0, firstOption(given)).join(" ");
@@ -46,8 +54,15 @@ export function readArguments(given: readonly string[], commands: readonly Comma
     return { ...common, kind: "unknown", problem };
   }
   const command = commands.find(named(words));
+  const asked = command ? [command] : commands;
+  const own = asked.flatMap(({ required, optional, flags = [] }) => [
+    ...[...required, ...optional, ...flags],
+  ]);
+  const names = [...new Set([...own, ...GLOBAL_OPTIONS])];
+  const kept = program.keptByNpm(names, [command?.words ?? "COMMAND"], env);
+  if (kept !== undefined && command) throw new Failure(EXIT.usage, kept);
   if (command) return { ...common, kind: "command", command, values: checked(command, rest) };
-  const unknown = words === "" ? "no command given" : noCommand(words, commands);
+  const unknown = kept ?? (words === "" ? "" : noCommand(words, commands));
   return { ...common, kind: "unknown", problem: unknown };
 }
 

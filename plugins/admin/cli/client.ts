@@ -1,7 +1,11 @@
+import { once } from "node:events";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { text } from "node:stream/consumers";
 import { isObject, objectOf, parseJson, program } from "../../../core/plugin/index.ts";
 import { EXIT, Failure } from "./failure.ts";
 
-/** Long enough to reconcile many wallets, which takes minutes. */
+/** Long enough to reconcile many wallets, which takes minutes: `fetch` of Node waits for 300 s at most. */
 const TIMEOUT_MS = 600_000;
 
 /** The admin API of a running gateway. */
@@ -51,16 +55,17 @@ export class Client {
   }
 
   private async exchange(method: string, path: string, body: string | undefined) {
+    const request = this.base.startsWith("https:") ? requestHttps : requestHttp;
     try {
-      const response = await fetch(`${this.base}${this.prefix}${path}`, {
+      // Follows no redirect, which would send the token to another address.
+      const sent = request(`${this.base}${this.prefix}${path}`, {
         method,
         headers: { authorization: `Bearer ${this.token}`, "content-type": "application/json" },
         signal: AbortSignal.timeout(TIMEOUT_MS),
-        // Never send the token to another address.
-        redirect: "manual",
-        ...(body !== undefined && { body }),
-      });
-      return { status: response.status, text: await response.text() };
+      }).end(body);
+      const [response]: IncomingMessage[] = await once(sent, "response");
+      if (!response) throw new Error("no reply");
+      return { status: response.statusCode ?? 0, text: await text(response) };
     } catch (error) {
       const why = `cannot reach ${this.base} (${reasonOf(error)})`;
       const advice = `start the gateway with ${program.start}, or give its address with --url`;

@@ -33,7 +33,8 @@ export function writeVariables(template: string, values: ReadonlyMap<string, str
   return `${[...written, ...more].join("\n")}\n`;
 }
 
-function variable(name: string, value: string): string {
+/** Returns the line of a variable. Throws a Failure for a value that shells and systemd read differently. */
+export function variable(name: string, value: string): string {
   if (PLAIN.test(value)) return `${name}=${value}`;
   if (!/['\\\p{Cc}]/u.test(value)) return `${name}='${value}'`;
   throw new Failure(

@@ -74,12 +74,12 @@ export function helpOf(command: Command): string {
 }
 
 /**
- * Returns the commands of a group of `help`, or those that begin with the same word, as `account list` and
+ * Returns the commands of a group of `help`, or those that are or begin with the same word, as `account list` and
  * `account create` do.
  */
 export function groupOf(word: string, all: readonly Command[]): readonly Command[] {
   const group = all.filter((command) => groupNameOf(command) === word);
-  return group.length > 0 ? group : all.filter(({ words }) => words.startsWith(`${word} `));
+  return group.length > 0 ? group : all.filter(({ words }) => `${words} `.startsWith(`${word} `));
 }
 
 /** Returns the help text of some commands, each with its options and an example. */

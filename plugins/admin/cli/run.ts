@@ -38,7 +38,7 @@ export async function run(given: readonly string[], around: Surroundings): Promi
     return EXIT.ok;
   };
   if (["--version", "version"].includes(given.join(" "))) return printed(program.version);
-  let request = readArguments(given, commands);
+  let request = readArguments(given, commands, around.env);
   const shown = (some: readonly Command[], text: string, note?: string) =>
     printed(request.json ? helpJson(some, note) : text);
   if (request.kind !== "command" && !(request.kind === "help" && request.command)) {
@@ -50,18 +50,22 @@ export async function run(given: readonly string[], around: Surroundings): Promi
       }
       const problem =
         request.kind === "help" ? noCommand(request.words, commands) : request.problem;
+      if (problem === "") throw new Failure(EXIT.usage, help(commands, note));
       throw new Failure(more.exitCode, `${problem}. ${note}`);
     }
     const all = [...commands, ...more];
-    request = readArguments(given, all);
+    request = readArguments(given, all, around.env);
     if (request.kind === "help" && request.words === "") return shown(all, help(all));
-    const group = request.kind === "help" ? groupOf(request.words, all) : [];
-    if (group.length > 0) return shown(group, groupHelp(group));
     if (request.kind === "help" && !request.command) {
+      const group = groupOf(request.words, all);
+      if (group.length > 0) return shown(group, groupHelp(group));
       throw new Failure(EXIT.usage, `${noCommand(request.words, all)}\n${LIST}`);
     }
     if (request.kind === "unknown") {
-      throw new Failure(EXIT.usage, given.length === 0 ? help(all) : `${request.problem}\n${LIST}`);
+      throw new Failure(
+        EXIT.usage,
+        request.problem === "" ? help(all) : `${request.problem}\n${LIST}`,
+      );
     }
   }
   if (request.kind !== "command") {

@@ -71,6 +71,16 @@ t.test("the data folder is its owner's alone", async (t) => {
   t.equal(modeOf(found), 0o750);
 });
 
+t.test("a folder that all users share is refused, and stays as it is", async (t) => {
+  const shared = join(await folderOf(t, {}), "tmp");
+  mkdirSync(shared);
+  chmodSync(shared, 0o1777);
+  await t.rejects(check(t, { stores: { data: shared } }), {
+    message: `stores.data: expected a folder of the gateway's own; all users of the machine share ${shared}.`,
+  });
+  t.equal(statSync(shared).mode & 0o7777, 0o1777);
+});
+
 t.test("a start is refused with one sentence that names the setting", async (t) => {
   t.test("embedded stores and a free port need nothing", (t) => t.resolves(check(t, {})));
 

@@ -34,6 +34,7 @@ t.test("the production config needs only the variables that it names", async (t)
     ...Object.fromEntries([...needed].map((name) => [name, `value-of-${name}`])),
     REDIS_URL: "rediss://redis:6379",
     DATABASE_URL: "postgres://postgres/tollgate",
+    TOPUP_BANK_BIN: "970422",
     TOPUP_ACCOUNT_NUMBER: "0011001932418",
     PUBLIC_URL: "https://tollgate.test",
     MAIL_FROM: "no-reply@tollgate.test",
@@ -41,7 +42,12 @@ t.test("the production config needs only the variables that it names", async (t)
     OPENAI_API_KEY: "value-of-OPENAI_API_KEY",
     TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString("base64"),
   };
-  const { upstreams, stores, listen, admin } = await load("production.yaml", environment);
+  const { upstreams, stores, listen, admin, plugins } = await load("production.yaml", environment);
+  t.match(
+    plugins.find(({ name }) => name === "topup")?.options,
+    { bank: { bin: "970422", name: "value-of-TOPUP_BANK_NAME" } },
+    "customers never pay to a bank that the operator has not named",
+  );
   t.strictSame([listen.host, admin.listen], ["127.0.0.1", { host: "127.0.0.1", port: 8081 }]);
   const composed = parse(await readFile(join(packageRoot, "config/deploy/compose.yaml"), "utf8"));
   const given: Record<string, string> = composed["x-gateway"].environment;

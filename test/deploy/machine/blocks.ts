@@ -16,6 +16,7 @@ export const BLOCKS: Readonly<Record<string, Reason>> = {
   "backup.md restore": undefined,
   "backup.md swap": undefined,
   "backup.md vps": undefined,
+  "cloudflare.md install": undefined,
   "container.md certificate": CONTAINER,
   "container.md env": CONTAINER,
   "container.md postgres": CONTAINER,

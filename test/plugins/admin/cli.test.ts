@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t from "tap";
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { isObject } from "../../../core/process/json.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { committedWallet, createCustomer } from "../../support/admin.ts";
@@ -157,6 +161,32 @@ t.test("npm run admin", async (t) => {
     }
   });
 
+  t.test("refuses what npm has kept for want of a --, instead of another command", async (t) => {
+    const { env, cwd } = inFolder();
+    /** As npm runs it for `npm run admin WORDS --OPTION`. */
+    const byNpm = (words: string, kept: Record<string, string>) =>
+      runCli(words.split(" "), { cwd, env: { ...env, npm_lifecycle_event: "admin", ...kept } });
+    for (const [words, kept, line] of [
+      ["reload", { npm_config_check: "true" }, "reload --check"],
+      ["reconcile", { npm_config_full: "true" }, "reconcile --full"],
+      ["wallet x", { npm_config_account: "true" }, "COMMAND --account"],
+      ["account list", { npm_config_limit: "3" }, "account list --limit=3"],
+      ["holds list", { npm_config_token: "a-secret" }, "holds list --token"],
+      ["transfer import", { npm_config_file: "a.csv" }, "transfer import --file=a.csv"],
+    ] as const) {
+      const { code, stdout, stderr } = await byNpm(words, kept);
+      t.strictSame([code, stdout], [2, ""], words);
+      t.match(stderr, `for itself; write: npm run admin -- ${line}\n`);
+    }
+    // An .npmrc may have them: options of npm's own, or of another program's.
+    for (const kept of [{ npm_config_json: "true" }, { npm_config_email: "a@b.c" }]) {
+      t.equal((await byNpm("account list", kept)).code, 0);
+    }
+    t.equal((await byNpm("account list", { npm_config_check: "true" })).code, 0);
+    const other = { npm_lifecycle_event: "test", npm_config_limit: "3" };
+    t.equal((await byNpm("account list", other)).code, 0);
+  });
+
   t.test("exits 2 without a token and says where to find it", async (t) => {
     const options = { env: { GATEWAY_URL: gateway.url }, cwd: gateway.data };
     const { code, stderr } = await runCli(["account", "list"], options);
@@ -174,6 +204,26 @@ t.test("npm run admin", async (t) => {
     t.match(stderr, /cannot reach http.*ECONNREFUSED.*start the gateway with npm start/);
   });
 
+  t.test("waits for long commands, unlike fetch", async (t) => {
+    const before = getGlobalDispatcher();
+    setGlobalDispatcher(new Agent({ headersTimeout: 1 }));
+    t.teardown(() => setGlobalDispatcher(before));
+    const server = createServer((request, response) => {
+      setTimeout(() => response.end(JSON.stringify({ asked: request.url })), 2_500);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.teardown(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const { stdout } = await run(
+      "wallet",
+      "--account",
+      NOBODY,
+      "--url",
+      `http://127.0.0.1:${port}/below/`,
+    );
+    t.match(stdout, /"asked": "\/below\/admin\/v1\/accounts\//);
+  });
+
   t.test("warns that plugin commands are missing if the gateway is unreachable", async (t) => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const unknown = await run("transfer", "list", "--url", url);
@@ -182,6 +232,9 @@ t.test("npm run admin", async (t) => {
       unknown.stderr,
       /no command "transfer list"\. Cannot read the commands of plugins .*cannot reach/,
     );
+    const bare = await run("--url", url);
+    t.equal(bare.code, 2);
+    t.match(bare.stderr, /wallet +show the balance[\s\S]*Cannot read .*cannot reach/);
     const { code, stdout } = await run("help", "--url", url);
     t.equal(code, 0);
     t.match(
@@ -254,6 +307,13 @@ t.test("npm run admin", async (t) => {
       );
       t.notMatch(stdout, /reconcile/);
     }
+    for (const words of ["maintenance", "prices"]) {
+      const { stdout } = await run(words, "--help");
+      t.match(stdout, new RegExp(`^usage: npm run admin -- ${words}\\b`));
+      t.match((await run("help", words)).stdout, new RegExp(`^${words}\\b(?: .*)?\n {6}`, "m"));
+    }
+    t.match((await run("help", "maintenance")).stdout, /^maintenance on /m);
+    t.match((await run("help", "prices")).stdout, /^models/m);
     const { stdout } = await run("help", "money");
     t.match(
       stdout,

@@ -1,14 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { parse } from "yaml";
 import { arrayOf, objectOf, parseJson } from "../../../core/process/json.ts";
-import { runCliProcess } from "./cli-runs.ts";
+import { runCli, runCliProcess } from "./cli-runs.ts";
 
 const GIVEN = {
   PUBLIC_URL: "http://localhost",
   ANTHROPIC_API_KEY: "sk-$(id)`id`&more",
+  TOPUP_BANK_BIN: "970422",
+  TOPUP_BANK_NAME: "MB Bank",
   TOPUP_ACCOUNT_NAME: "NGUYEN VAN A",
   TOPUP_ACCOUNT_NUMBER: "0011001932418",
   MAIL_FROM: "no-reply@example.com",
@@ -34,7 +36,10 @@ t.test("init", async (t) => {
       encoding: "utf8",
     });
 
+  // Of a careful administrator.
+  const umask = process.umask(0o077);
   const first = await init(GIVEN);
+  process.umask(umask);
 
   t.test(
     "writes the shipped files for this machine, and keeps secrets to their owner",
@@ -42,6 +47,10 @@ t.test("init", async (t) => {
       t.equal(first.code, 1, "something is left to do");
       for (const name of ["env", "redis.conf", "postgres.sql"]) {
         t.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
+      }
+      for (const name of ["", "production.yaml", "catalogue.yaml", "tollgate@.service"]) {
+        const { mode } = statSync(join(folder, name));
+        t.equal(mode & 0o777, name === "" ? 0o755 : 0o644, `${name}: the gateway's user reads it`);
       }
       t.match(read("nginx.conf"), /server 127\.0\.0\.1:8001 .*\n.*server 127\.0\.0\.1:8002 /);
       t.match(read("nginx.conf"), "/etc/letsencrypt/live/localhost/fullchain.pem");
@@ -89,16 +98,50 @@ t.test("init", async (t) => {
     t.equal(read("env"), `${before.replace("OPENAI_API_KEY=", "OPENAI_API_KEY=sk-2")}OTHER=mine\n`);
   });
 
-  t.test("writes prices and costs once, beside the config that reads them", async (t) => {
+  t.test("says that the unit hides home folders, from which nothing can start", async (t) => {
+    const shipped = read("tollgate@.service");
+    const nvm = shipped.replace(/^ExecStart=\S+/m, "ExecStart=/root/.nvm/bin/node");
+    for (const [unit, told] of [
+      [nvm, /to do.*elsewhere.*instead of \/root\/\.nvm\/bin\/node"/],
+      [nvm.replace(/\S+(?=dist.core)/, "/home/an/tollgate/"), /node, \/home\/an\/tollgate\/dist/],
+    ] as const) {
+      writeFileSync(join(folder, "tollgate@.service"), unit);
+      t.match(JSON.stringify((await init({}, "--check")).rows), told);
+    }
+    writeFileSync(join(folder, "tollgate@.service"), shipped);
+  });
+
+  t.test("keeps what the operator changed in the files that it writes again", async (t) => {
+    const nginx = read("nginx.conf");
+    writeFileSync(join(folder, "nginx.conf"), `# mine\n${nginx}`);
+    const { rows } = await init({}, "--replace");
+    t.equal(read("nginx.conf"), nginx);
+    t.equal(read("nginx.conf.before"), `# mine\n${nginx}`);
+    t.match(JSON.stringify(rows), /to do.*diff \S+nginx\.conf\.before \S+nginx\.conf"/);
+    t.notOk(existsSync(join(folder, "redis.conf.before")), "it was as it is");
+  });
+
+  t.test("asks again at once for a value that cannot be written", async (t) => {
+    const replies = new Map([["SMTP_PASSWORD", ["it's", "back\\slash", "right"]]]);
+    const ask = async (question: string) =>
+      replies.get(question.split(" ")[0] ?? "")?.shift() ?? "";
+    const { stdout } = await runCli(["init", "--folder", folder, "--replace"], { ask });
+    t.match(stdout, /"state"/);
+    t.match(read("env"), /^SMTP_PASSWORD=right$/m);
+  });
+
+  t.test("writes config, prices and costs once", async (t) => {
     const config = parse(read("production.yaml"), { merge: true });
     t.equal(config.catalogue, "catalogue.yaml");
     t.match(read("production.yaml"), /^ +costs: costs\.yaml /m);
-    for (const name of ["catalogue.yaml", "costs.yaml"]) {
+    for (const name of ["production.yaml", "catalogue.yaml", "costs.yaml"]) {
       t.match(read(name), /^# yaml-language-server: \$schema=\/.*\/config\/schema\.json$/m);
       writeFileSync(join(folder, name), "# mine\n");
     }
     await init({}, "--replace");
-    for (const name of ["catalogue.yaml", "costs.yaml"]) t.equal(read(name), "# mine\n");
+    for (const name of ["production.yaml", "catalogue.yaml", "costs.yaml"]) {
+      t.equal(read(name), "# mine\n");
+    }
   });
 
   t.test("asks nothing if it cannot write there, and says what to do", async (t) => {

@@ -170,6 +170,15 @@ t.test("demo: the first start of the default config", async (t) => {
       t.equal(response.status, 200);
     },
   );
+
+  t.test("makes another account if the first one has another address now", async (t) => {
+    const move = { to: "mine@example.com", reason: "a test" };
+    const moved = await admin(gateway, "POST", `/accounts/${await accountId()}/email`, move);
+    t.equal(moved.status, 200);
+    await gateway.stop();
+    await startAgain();
+    t.match(await greeting(), /balance +100,000/);
+  });
 });
 
 t.test("demo: does not mention the dashboard if it is off", async (t) => {

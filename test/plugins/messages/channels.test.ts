@@ -104,6 +104,11 @@ t.test("channels to operators", async (t) => {
       t.strictSame(faults(`http://${host}/`), ["operators.webhook.url"], host);
     }
     t.strictSame(faults("https://hooks.example.com/a"), []);
+    t.strictSame(faults("https://hooks.example.com/a?code=b%2Bc=="), []);
+    t.strictSame(faults("https://10.0.0.7?code=b"), ["operators.webhook.url"]);
+    for (const wrong of ["hooks.example.com?code=b", "https://?code=b", "https://a.example#b"]) {
+      t.equal(faults(wrong), undefined, wrong);
+    }
     const mails = attempt(options, { operators: { mail: ["ops@example.com"] } });
     t.strictSame(mails && review(mails).map(({ message }) => message), [
       "expected smtp too, which sends the mails",

@@ -4,14 +4,48 @@ import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import * as v from "valibot";
+import type { Log } from "../../../core/process/log.ts";
 import makePlugin, { options } from "../../../plugins/simulator/index.ts";
 import { freePort } from "../../support/free-port.ts";
 import { until } from "../../support/until.ts";
 
+/** A log that keeps its errors. */
+const errors: string[] = [];
+const log = { error: (text: string) => errors.push(text) } as unknown as Log;
+
 t.test("the simulator as a plugin", async (t) => {
+  t.test("starts again, and says so, if a call makes it fail", async (t) => {
+    const port = await freePort();
+    const plugin = makePlugin({ log }, { port });
+    await plugin.start?.();
+    // Too deep to be written again, which the echo asks for.
+    const deep = "[".repeat(100_000) + "]".repeat(100_000);
+    const ask = async (words: string, more = "0") => {
+      const message = JSON.stringify({ role: "user", content: words });
+      const body = `{ "model": "m", "messages": [${message}], "more": ${more} }`;
+      const reply = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+        ...{ method: "POST", body },
+      });
+      return reply.status;
+    };
+    for (let round = 1; round <= 2; round++) {
+      t.equal(await ask("x"), 200);
+      await t.rejects(ask('[[sim {"echo":true}]]', deep));
+      await until("it is back", () =>
+        ask("x")
+          .catch(() => false)
+          .then((status) => status === 200),
+      );
+      t.match(errors[round - 1], /^the simulator failed, and starts again: Maximum call stack/);
+      t.equal(errors.length, round);
+    }
+    await plugin.stop?.();
+    await t.rejects(ask("x"));
+  });
+
   t.test("listens once started, and not after it has stopped", async (t) => {
     const port = await freePort();
-    const plugin = makePlugin(undefined, { port });
+    const plugin = makePlugin({ log }, { port });
     const url = `http://127.0.0.1:${port}/healthz`;
     for (let round = 0; round < 2; round++) {
       await plugin.start?.();
@@ -26,8 +60,11 @@ t.test("the simulator as a plugin", async (t) => {
     await once(server, "listening");
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
-    const plugin = makePlugin(undefined, { port });
-    await t.rejects(async () => plugin.start?.(), /port is in use.*- simulator: \{ port: \d+ \}/);
+    const plugin = makePlugin({ log }, { port });
+    await t.rejects(
+      async () => plugin.start?.(),
+      /uses the port, or this machine.*address\. .*- simulator: \{ port: \d+ \}/,
+    );
     await plugin.stop?.();
     server.close();
   });

@@ -267,6 +267,13 @@ t.test("replies in JSON that fits the schema: Chat and Responses", async (t) => 
   t.match(await chat.json(), { choices: [{ message: { content: expected } }] });
   const made = await post("/v1/responses", { model: "m", input: "hello", text: { format } });
   t.match(await made.json(), { output: [{ content: [{ text: expected }] }] });
+  for (const schema of [{ enum: [] }, { anyOf: [] }, { const: null }, { $ref: "#/nowhere" }]) {
+    const none = await post("/v1/chat/completions", {
+      ...{ model: "m", messages: [user("hello")] },
+      response_format: { type: "json_schema", json_schema: { name: "n", schema } },
+    });
+    t.match(await none.json(), { choices: [{ message: { content: "null" } }] });
+  }
   const free = await post("/v1/chat/completions", {
     ...{ model: "m", messages: [user("hello")], response_format: { type: "json_object" } },
   });

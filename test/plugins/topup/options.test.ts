@@ -26,6 +26,8 @@ const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
   [`"0123499999"`, `"0123 499 999"`, /bank\.account_number: expected an account number/],
   [`"0123499999"`, `123499999`, /bank\.account_number: expected an account number/],
   [`name: Vietcombank`, `name: ""`, /bank\.name: expected the bank's name/],
+  [`name: Vietcombank`, `name: MB`, /bank\.name: expected .* Vietcombank; .* bin 970422$/],
+  [`bin: "970436"`, `bin: "970422"`, /bank\.name: expected .* MB Bank; .* bin 970436$/],
   [`minimum_vnd: 50000`, `minimum_vnd: 0`, /minimum_vnd: expected a whole number/],
   [`minimum_vnd: 50000`, `minimum_vnd: 50000.5`, /minimum_vnd: expected a whole number/],
   [`minimum_vnd: 50000`, `minimum_vnd: 600000000`, /expected a minimum_vnd that is at most/],
@@ -97,6 +99,20 @@ t.test("valid top-up settings have sensible defaults", async (t) => {
       bonuses: [],
     },
   });
+});
+
+t.test("a bank may have any of its names, or be one that is not known", async (t) => {
+  for (const [bin, name] of [
+    ["970422", "MBBank"],
+    ["970436", "Ngân hàng TMCP Ngoại Thương Việt Nam"],
+    ["970449", "LienVietPostBank"],
+    ["970449", "LPBank"],
+    ["970449", "a bank of a later year"],
+    ["999999", "a bank of a later year"],
+  ]) {
+    const bank = swap(swap(RIGHT, "970436", String(bin)), "Vietcombank", String(name));
+    await accepted(t, files(bank));
+  }
 });
 
 for (const [from, to, told] of WRONG) {

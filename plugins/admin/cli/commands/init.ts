@@ -2,19 +2,20 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { constants, existsSync } from "node:fs";
-import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { createInterface } from "node:readline/promises";
 import { isLoopback, messageOf } from "../../../../core/plugin/index.ts";
-import { type Command, type Values, value } from "../command.ts";
-import { readVariables, writeVariables } from "../env-file.ts";
+import { type Ask, type Command, type Values, value } from "../command.ts";
+import { readVariables, variable, writeVariables } from "../env-file.ts";
 import { EXIT, Failure } from "../failure.ts";
 
 /** The folder of the package, seen from `dist/plugins/admin/cli/commands`. */
 const PACKAGE = resolve(import.meta.dirname, "../../../../..");
 const FOLDER = "/etc/tollgate";
 const UNIT = "tollgate@.service";
+/** The user of the unit. */
+const USER = "tollgate";
 const TIMEOUT_MS = 30_000;
 /** The gateway's own checks have limits of their own; a busy machine takes long to load it. */
 const GATEWAY_TIMEOUT_MS = 180_000;
@@ -31,7 +32,7 @@ interface Shipped {
   readonly to: string;
   /** Only its owner may read it. */
   readonly isSecret?: boolean;
-  /** The operator's own from then on, such as prices: never written again. */
+  /** The operator's own from then on, such as the config and prices: never written again. */
   readonly isOwn?: boolean;
   readonly changes: readonly (readonly [shipped: string, here: string])[];
 }
@@ -51,23 +52,24 @@ export const initCommand: Command = {
   options: {
     folder: { value: "FOLDER", about: `default ${FOLDER}` },
     check: { about: "check, and write nothing" },
-    replace: { about: "write the files again; keep values and prices" },
+    replace: { about: "write the files again; keep values, config and prices" },
   },
   isLocal: true,
   about:
     `set up this machine: write the config, its variables with new secrets, prices and costs, and the files of systemd, nginx, Redis and Postgres ` +
     `into a folder (${FOLDER}), check them, and say what is left to do. A terminal is asked; variables of the environment ` +
-    "are taken, such as PUBLIC_URL. --check only checks; --replace writes the files again and keeps values, prices and costs",
-  run: async (_client, values) => {
+    "are taken, such as PUBLIC_URL. --check only checks; --replace writes the files again and keeps values, config, prices and costs",
+  run: async (_client, values, ask) => {
     const folder = resolve(values["folder"] ?? FOLDER);
-    if (values["check"] === undefined) await write(folder, values);
-    const findings = await check(folder);
+    const replaced = values["check"] === undefined ? await write(folder, values, ask) : [];
+    const findings = [...replaced, ...(await check(folder))];
     const isDone = findings.every(({ state }) => state === "ok");
     return { ...value(findings), exitCode: isDone ? EXIT.ok : EXIT.refused };
   },
 };
 
-async function write(folder: string, { replace }: Values): Promise<void> {
+/** Returns what it has replaced. */
+async function write(folder: string, { replace }: Values, ask?: Ask): Promise<Finding[]> {
   const env = join(folder, "env");
   const template = await readFile(join(PACKAGE, "config/production.env.example"), "utf8");
   const kept = existsSync(env) ? readVariables(await readFile(env, "utf8")) : new Map();
@@ -77,18 +79,29 @@ async function write(folder: string, { replace }: Values): Promise<void> {
       `${env} is there. --check checks what ${folder} has; --replace writes its files again and keeps the values of env`,
     );
   }
+  // The gateway's user must read the files, even if root's own umask keeps others out.
+  process.umask(0o022);
   // Before the questions: a refusal after them would cost the operator all that was typed.
   await mkdir(folder, { recursive: true, mode: 0o755 })
     .then(() => access(folder, constants.W_OK))
     .catch(notWritable(folder));
-  const values = await answers(template, kept);
+  const values = await answers(template, kept, ask);
   const files = shippedFiles(folder, values);
   const texts = await Promise.all(files.map(changed));
   await put(env, writeVariables(template, values), true);
+  const replaced: Finding[] = [];
   for (const [at, { to, isSecret, isOwn }] of files.entries()) {
     if (isOwn && existsSync(join(folder, to))) continue;
-    await put(join(folder, to), texts[at] ?? "", isSecret === true);
+    const [path, text] = [join(folder, to), texts[at] ?? ""];
+    const before = await readFile(path, "utf8").catch(() => text);
+    if (before !== text) {
+      await rename(path, `${path}.before`);
+      const how = `take your own changes over, if you made any: diff ${path}.before ${path}`;
+      replaced.push({ state: "to do", what: path, how });
+    }
+    await put(path, text, isSecret === true);
   }
+  return replaced;
 }
 
 /** Never leaves half a file, and never one that others can read for a moment. */
@@ -100,27 +113,35 @@ async function put(path: string, text: string, isSecret: boolean): Promise<void>
 }
 
 /** Returns the value of each variable: from the environment, the file before, the template; a terminal may change it. */
-async function answers(template: string, kept: Environment): Promise<Map<string, string>> {
+async function answers(
+  template: string,
+  kept: Environment,
+  ask: Ask | undefined,
+): Promise<Map<string, string>> {
   const values = new Map(kept);
-  const isAsked = process.stdin.isTTY === true && process.stdout.isTTY === true;
-  const terminal = isAsked
-    ? createInterface({ input: process.stdin, output: process.stderr })
-    : undefined;
-  try {
-    for (const paragraph of template.trimEnd().split("\n\n")) {
-      const names = readVariables(paragraph);
-      if (names.size > 0 && isAsked) console.error(`\n${comments(paragraph)}`);
-      for (const [name, shipped] of names) {
-        const known = process.env[name] || kept.get(name) || madeUp(shipped);
-        const shown = SECRET_NAME.test(name) && known !== "" ? "as it is" : known;
-        const given = await terminal?.question(`${name} [${shown}]: `);
-        values.set(name, given?.trim() || known);
-      }
+  for (const paragraph of template.trimEnd().split("\n\n")) {
+    const names = readVariables(paragraph);
+    if (names.size > 0 && ask) console.error(`\n${comments(paragraph)}`);
+    for (const [name, shipped] of names) {
+      const known = process.env[name] || kept.get(name) || madeUp(shipped);
+      values.set(name, ask ? await asked(name, known, ask) : known);
     }
-  } finally {
-    terminal?.close();
   }
   return values;
+}
+
+/** Asks until the value can be written: a refusal at the end would cost the operator all that was typed. */
+async function asked(name: string, known: string, ask: Ask): Promise<string> {
+  const shown = SECRET_NAME.test(name) && known !== "" ? "as it is" : known;
+  for (;;) {
+    const value = (await ask(`${name} [${shown}]: `)).trim() || known;
+    try {
+      variable(name, value);
+      return value;
+    } catch (error) {
+      console.error(messageOf(error));
+    }
+  }
 }
 
 function comments(paragraph: string): string {
@@ -140,7 +161,7 @@ function shippedFiles(folder: string, values: Environment): readonly Shipped[] {
   const domain = domainOf(values);
   const schema = ["$schema=./schema.json", `$schema=${PACKAGE}/config/schema.json`] as const;
   const files: Shipped[] = [
-    { from: "config/production.yaml", to: "production.yaml", changes: [schema] },
+    { from: "config/production.yaml", to: "production.yaml", isOwn: true, changes: [schema] },
     // Beside it: those of the package are another release's after an upgrade.
     { from: "config/catalogue.yaml", to: "catalogue.yaml", isOwn: true, changes: [schema] },
     { from: "config/costs.yaml", to: "costs.yaml", isOwn: true, changes: [schema] },
@@ -199,6 +220,7 @@ async function check(folder: string): Promise<Finding[]> {
   const values = readVariables(await readFile(join(folder, "env"), "utf8").catch(absent(folder)));
   const checks = await Promise.all([
     checkGateway(folder, values),
+    checkUnit(join(folder, UNIT)),
     checkDomain(values),
     checkMail(values),
     checkPlace(join(folder, UNIT), `/etc/systemd/system/${UNIT}`),
@@ -223,7 +245,10 @@ function notWritable(folder: string): (error: NodeJS.ErrnoException) => never {
   };
 }
 
-/** Runs the gateway's own checks: of the config, the ports, Redis and Postgres, with its role and rights. */
+/**
+ * Runs the gateway's own checks: of the config, the ports, Redis and Postgres, with its role and rights. As root it runs
+ * them as the gateway's user, who reads fewer files; as another one if that user is not there yet.
+ */
 async function checkGateway(folder: string, values: Environment): Promise<Finding[]> {
   const what = "config, ports, Redis, Postgres";
   // The gateway's check makes the data folder if it is missing.
@@ -231,11 +256,15 @@ async function checkGateway(folder: string, values: Environment): Promise<Findin
   const program = [join(PACKAGE, "dist/core/main.js"), "--check", "--reach"];
   const args = [...program, "--config", join(folder, "production.yaml")];
   const ports = { LISTEN_PORT: "8001", ADMIN_LISTEN_PORT: "8101" };
+  const uid = process.getuid?.() === 0 ? await uidOf(USER) : undefined;
+  if (uid !== undefined) await chown(place, uid, 0);
+  const words = [...(uid === undefined ? [] : ["runuser", "-u", USER, "--"]), process.execPath];
   const { PATH } = process.env;
   const env = { PATH, ...Object.fromEntries(values), ...ports };
   const output = await new Promise<Finding[]>((settle) => {
     const options = { env, cwd: place, timeout: GATEWAY_TIMEOUT_MS };
-    execFile(process.execPath, args, options, (error, stdout, stderr) => {
+    const [file = "", ...before] = words;
+    execFile(file, [...before, ...args], options, (error, stdout, stderr) => {
       const lines = (error ? stderr || error.message : stdout).trim().split("\n");
       if (error) settle(lines.map((how) => ({ state: "to do", what, how: how.trim() })));
       else settle([{ state: "ok", what, how: lines.at(-1) ?? "" }]);
@@ -243,6 +272,23 @@ async function checkGateway(folder: string, values: Environment): Promise<Findin
   });
   await rm(place, { recursive: true, force: true });
   return output;
+}
+
+/** Returns the number of a user; undefined if there is none. */
+function uidOf(user: string): Promise<number | undefined> {
+  return new Promise((settle) => {
+    execFile("id", ["-u", user], (error, stdout) => settle(error ? undefined : Number(stdout)));
+  });
+}
+
+/** Finds what the unit starts but hides from itself (ProtectHome), such as a Node that nvm installed. */
+async function checkUnit(path: string): Promise<Finding[]> {
+  const unit = await readFile(path, "utf8").catch(() => "");
+  const [started = ""] = /^ExecStart=.*$/m.exec(unit) ?? [];
+  const hidden = started.match(/(?<=[= ])\/(?:home|root|run\/user)\/\S+/g) ?? [];
+  if (hidden.length === 0 || !/^ProtectHome=yes$/m.test(unit)) return [];
+  const how = `the unit sees no home folders: install Node and the release elsewhere, such as in /usr/local and /opt, instead of ${hidden.join(", ")}`;
+  return [{ state: "to do", what: path, how }];
 }
 
 async function checkDomain(values: Environment): Promise<Finding[]> {
