@@ -1,8 +1,10 @@
+import { readAddress } from "../database/address.ts";
 import type { Field } from "../plugin/plugin.ts";
 import { hostsOverlap, isEverywhere, isLoopback } from "../plugin/public-host.ts";
 import { isCoreSlot, type PluginSlotName } from "../plugin/slot.ts";
 import { objectOf } from "../process/json.ts";
 import { TOKEN_RULE } from "../process/secret-file.ts";
+import { messageOf } from "../process/thrown.ts";
 import type { PlacedPlugin } from "./plugins.ts";
 import type { Path } from "./problem.ts";
 import { admin, limits, listen, stores, unbilled } from "./schema.ts";
@@ -74,6 +76,8 @@ export function reviewConfig(
       const path = ["stores", "hot", ...(Array.isArray(hot) ? [at] : [])];
       report(path, "no path but the number of a database, such as /1");
     }
+    const fault = ledger === "embedded" ? undefined : faultOf(ledger);
+    if (fault !== undefined) source.report(["stores", "ledger"], fault);
   }
 
   if (times) {
@@ -137,6 +141,15 @@ export function reviewConfig(
       ["admin", "token"],
       "the plugin admin, which checks this token; add it, or delete the token",
     );
+  }
+}
+
+function faultOf(ledger: string): string | undefined {
+  try {
+    readAddress(ledger);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
   }
 }
 
