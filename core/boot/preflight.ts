@@ -65,7 +65,9 @@ function stepsOf(
     const servers = typeof hot === "string" ? [hot] : hot;
     steps.push(async () => {
       const { pingRedis } = await import("../redis/ping.ts");
-      await reach("stores.hot", "Redis", servers, pingRedis, patienceMs);
+      const ping = (server: string, timeoutMs: number) =>
+        pingRedis(server, typeof hot !== "string", timeoutMs);
+      await reach("stores.hot", "Redis", servers, ping, patienceMs);
     });
   }
   if (ledger !== "embedded") {

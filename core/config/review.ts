@@ -38,6 +38,7 @@ const USUAL: Readonly<Record<Field | PluginSlotName, string>> = {
 
 /** The fields that charging needs. Core itself sets `model` and `upstream` if no plugin does. */
 const BILLING: readonly Field[] = ["key", "usage", "hold"];
+const DATABASE_PATH = "no path but the number of a database, such as /1";
 const USUAL_ORDER = ["auth", "rate-limit", "alias", "translate", "meter", "settle"];
 
 /**
@@ -71,10 +72,12 @@ export function reviewConfig(
           `set ${embedded.join(" and ")} to a URL`,
       );
     }
+    const isList = Array.isArray(hot);
     for (const [at, server] of [hot].flat().entries()) {
-      if (server === "embedded" || /^\/?\d*$/.test(new URL(server).pathname)) continue;
-      const path = ["stores", "hot", ...(Array.isArray(hot) ? [at] : [])];
-      report(path, "no path but the number of a database, such as /1");
+      const path = server === "embedded" ? "" : new URL(server).pathname;
+      if (isList ? path.length <= 1 : /^\/?\d*$/.test(path)) continue;
+      const expected = isList ? "no path: a cluster has one database" : DATABASE_PATH;
+      report(["stores", "hot", ...(isList ? [at] : [])], expected);
     }
     const fault = ledger === "embedded" ? undefined : faultOf(ledger);
     if (fault !== undefined) source.report(["stores", "ledger"], fault);

@@ -262,6 +262,11 @@ catalogue:`,
     `gateway.yaml:3 stores.hot: expected no path but the number of a database, such as /1`,
   ],
   [
+    `hot: embedded`,
+    `hot: [redis://a/, redis://b/1]`,
+    `gateway.yaml:3 stores.hot[1]: expected no path: a cluster has one database`,
+  ],
+  [
     `data: ./data`,
     `data: ~/data`,
     `gateway.yaml:3 stores.data: expected a folder without ~, which only shells replace`,
