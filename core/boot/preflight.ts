@@ -67,7 +67,9 @@ function stepsOf(
     const servers = typeof hot === "string" ? [hot] : hot;
     steps.push(async () => {
       const { pingRedis } = await import("../redis/ping.ts");
-      await reach("stores.hot", "Redis", servers, pingRedis, patienceMs);
+      const ping = (server: string, timeoutMs: number) =>
+        pingRedis(server, typeof hot !== "string", timeoutMs);
+      await reach("stores.hot", "Redis", servers, ping, patienceMs);
     });
   }
   if (ledger !== "embedded") {
@@ -110,7 +112,7 @@ function checkStatementTimeout({ role, statementTimeoutMs }: Grants): void {
 function tlsWarnings(ledger: string): readonly string[] {
   const { places, tls } = readAddress(ledger);
   if (tls?.mode !== "require" && tls?.mode !== "prefer") return [];
-  if (places.every(({ host = "" }) => isLoopback(host))) return [];
+  if (places.every(({ host, path }) => path !== undefined || isLoopback(host))) return [];
   return [
     `stores.ledger: with sslmode=${tls.mode} any server can pass for Postgres, and read and change the ledger; write ` +
       "sslmode=verify-full, and sslrootcert=FILE with the authority of its certificate unless Node trusts it",
@@ -261,7 +263,7 @@ async function reach<T>(
 
 /** Returns a URL without its secrets. */
 function placeOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : "an address that cannot be read";
+  return /:\/\/(?:[^/?]*@)?([^/?]*)/.exec(url)?.[1] || "its address";
 }
 
 function reasonOf(error: unknown): string {

@@ -1,8 +1,10 @@
+import { readAddress } from "../database/address.ts";
 import type { Field } from "../plugin/plugin.ts";
 import { hostsOverlap, isEverywhere, isLoopback } from "../plugin/public-host.ts";
 import { isCoreSlot, type PluginSlotName } from "../plugin/slot.ts";
 import { objectOf } from "../process/json.ts";
 import { TOKEN_RULE } from "../process/secret-file.ts";
+import { messageOf } from "../process/thrown.ts";
 import type { PlacedPlugin } from "./plugins.ts";
 import type { Path } from "./problem.ts";
 import { admin, limits, listen, stores, unbilled } from "./schema.ts";
@@ -36,6 +38,7 @@ const USUAL: Readonly<Record<Field | PluginSlotName, string>> = {
 
 /** The fields that charging needs. Core itself sets `model` and `upstream` if no plugin does. */
 const BILLING: readonly Field[] = ["key", "usage", "hold"];
+const DATABASE_PATH = "no path but the number of a database, such as /1";
 const USUAL_ORDER = ["auth", "rate-limit", "alias", "translate", "meter", "settle"];
 
 /**
@@ -69,11 +72,15 @@ export function reviewConfig(
           `set ${embedded.join(" and ")} to a URL`,
       );
     }
+    const isList = Array.isArray(hot);
     for (const [at, server] of [hot].flat().entries()) {
-      if (server === "embedded" || /^\/?\d*$/.test(new URL(server).pathname)) continue;
-      const path = ["stores", "hot", ...(Array.isArray(hot) ? [at] : [])];
-      report(path, "no path but the number of a database, such as /1");
+      const path = server === "embedded" ? "" : new URL(server).pathname;
+      if (isList ? path.length <= 1 : /^\/?\d*$/.test(path)) continue;
+      const expected = isList ? "no path: a cluster has one database" : DATABASE_PATH;
+      report(["stores", "hot", ...(isList ? [at] : [])], expected);
     }
+    const fault = ledger === "embedded" ? undefined : faultOf(ledger);
+    if (fault !== undefined) source.report(["stores", "ledger"], fault);
   }
 
   if (times) {
@@ -137,6 +144,15 @@ export function reviewConfig(
       ["admin", "token"],
       "the plugin admin, which checks this token; add it, or delete the token",
     );
+  }
+}
+
+function faultOf(ledger: string): string | undefined {
+  try {
+    readAddress(ledger);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
   }
 }
 

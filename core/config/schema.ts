@@ -98,8 +98,8 @@ export const stores = v.optional(
       "embedded",
     ),
     ledger: setting(
-      v.union([v.literal("embedded"), url(["postgres", "postgresql"], LEDGER)], LEDGER),
-      "Store of the durable ledger: embedded, or Postgres.",
+      v.union([v.literal("embedded"), matching(/^postgres(?:ql)?:\/\/\S+$/, LEDGER)], LEDGER),
+      "Store of the durable ledger: embedded, or Postgres, by a URL as libpq reads it.",
       "embedded",
     ),
     connections: setting(

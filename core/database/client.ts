@@ -1,10 +1,9 @@
 import postgres from "postgres";
 import type { Log } from "../process/log.ts";
-import { codeOf } from "../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { type PostgresAddress, readAddress } from "./address.ts";
 import type { Parameter } from "./database.ts";
-import { NotConnected, type Way, wayTo } from "./way.ts";
+import { type Line, Lines, NotConnected } from "./line.ts";
 
 /** A slow server takes several round trips for a connection. A server that is down refuses it at once. */
 const CONNECT_TIMEOUT_S = 5;
@@ -13,8 +12,6 @@ const TURN_TIMEOUT_MS = 5_000;
 /** Time beyond the statement timeout after which a connection without a reply is considered dead. */
 const REPLY_GRACE_MS = 5_000;
 const REPLY_TIMEOUT_MS = 30_000;
-const READ_ONLY = "25006";
-const LEAVE_READ_ONLY_MS = 1_000;
 
 /**
  * A pool of connections. Each call is one transaction, and none spans several calls: a process that is frozen inside
@@ -49,67 +46,56 @@ interface ClientOptions {
   readonly turnTimeoutMs?: number;
 }
 
-/**
- * Connects on first use and reconnects after a connection is lost.
- *
- * Uses only single queries of the `postgres` package, and replaces the pool after a connection broke. In 3.4.9, a
- * connection that closes while something is about to be written to it never writes again. A transaction on it ends the
- * process by an exception that cannot be caught (its issues 1154 and 1208).
- */
+/** Connects on first use, and again after a connection is lost. */
 export function connect(options: ClientOptions): Sql {
+  const { server, statementTimeoutMs, log } = options;
   const replyTimeoutMs =
-    options.statementTimeoutMs > 0 ? options.statementTimeoutMs + REPLY_GRACE_MS : REPLY_TIMEOUT_MS;
-  const nowMs = options.nowMs ?? (() => performance.now());
+    statementTimeoutMs > 0 ? statementTimeoutMs + REPLY_GRACE_MS : REPLY_TIMEOUT_MS;
   const turns = new Turns(options.connectionsMax, options.turnTimeoutMs ?? TURN_TIMEOUT_MS);
-  const address = addressOf(options.server);
-  const timeoutMs = (options.connectTimeoutS ?? CONNECT_TIMEOUT_S) * 1_000;
-  const way = wayTo({ address, timeoutMs, nowMs });
-  let pool = open();
-  let ended = false;
-  let leftReadOnlyAtMs = Number.NEGATIVE_INFINITY;
+  const lines = new Lines({
+    address: "url" in server ? readAddress(server.url) : addressOf(server.socketPath),
+    timeoutMs: (options.connectTimeoutS ?? CONNECT_TIMEOUT_S) * 1_000,
+    name: options.name ?? "tollgate",
+    statementTimeoutMs,
+    log,
+    nowMs: options.nowMs ?? (() => performance.now()),
+  });
+  const open = new Set<Line>();
+  const free: Line[] = [];
+  let isEnded = false;
 
-  function open(): Pool {
-    const opened: Pool = openPool(options, address.url, { ...way, socket });
-    return opened;
-
-    /** The package would keep a connection that is made after its pool has ended. */
-    async function socket() {
-      const made = await way.socket();
-      if (opened !== pool || ended) made.destroy();
-      return made;
+  async function takeLine(): Promise<Line> {
+    for (let line = free.pop(); line !== undefined; line = free.pop()) {
+      if (!line.isOver()) return line;
+      close(line);
     }
+    const line = await lines.open();
+    open.add(line);
+    if (!isEnded) return line;
+    close(line);
+    throw new NotConnected("the connections to Postgres were closed");
   }
 
-  /**
-   * Leaves a server that refuses writes: it was demoted, and its address may lead to the new primary. Not for every
-   * statement, as there may be no new primary yet.
-   */
-  function leaveReadOnly(demoted: typeof pool): void {
-    if (nowMs() - leftReadOnlyAtMs < LEAVE_READ_ONLY_MS) return;
-    leftReadOnlyAtMs = nowMs();
-    options.log.warn(
-      "Postgres is read-only: a standby, or a demoted primary; connecting again to its address",
-    );
-    giveUp(demoted);
+  function close(line: Line): void {
+    open.delete(line);
+    line.sql.end({ timeout: 0 }).catch(() => {});
   }
 
-  function giveUp(broken: typeof pool): void {
-    if (broken !== pool || ended) return;
-    pool = open();
-    broken.end({ timeout: 0 }).catch(() => {});
-  }
-
-  async function run<Rows>(work: (pool: Pool) => Promise<Rows>, isLong = false): Promise<Rows> {
-    // The package would queue statements without a limit, and go on to run those that its caller has given up.
+  async function run<Rows>(work: (sql: Line["sql"]) => Promise<Rows>, isLong = false) {
     await turns.take();
-    const used = pool;
+    let line: Line | undefined;
     try {
-      const rows = await (isLong ? work(used) : withTimeout(work(used), replyTimeoutMs));
-      if (rows !== TIMED_OUT) return rows;
-      throw new Error(`the database did not reply within ${replyTimeoutMs} ms`);
+      line = await takeLine();
+      const rows = await (isLong ? work(line.sql) : withTimeout(work(line.sql), replyTimeoutMs));
+      if (rows === TIMED_OUT)
+        throw new Error(`the database did not reply within ${replyTimeoutMs} ms`);
+      free.push(line);
+      return rows;
     } catch (error) {
-      if (isConnectionLost(error)) giveUp(used);
-      else if (sqlState(error) === READ_ONLY) leaveReadOnly(used);
+      if (line !== undefined) {
+        if (isLost(error)) close(line);
+        else free.push(line);
+      }
       throw error;
     } finally {
       turns.pass();
@@ -118,14 +104,14 @@ export function connect(options: ClientOptions): Sql {
 
   return {
     query: async <Row extends object>(text: string, parameters: readonly Parameter[] = []) =>
-      run(async (pool) => [...(await pool.unsafe<Row[]>(text, [...parameters]))]),
+      run(async (sql) => [...(await sql.unsafe<Row[]>(text, [...parameters]))]),
     script: async (text, { isLong = false } = {}) => {
       const script = isLong ? `set local statement_timeout = 0; ${text}` : text;
-      await run((pool) => pool.unsafe(script).simple(), isLong);
+      await run((sql) => sql.unsafe(script).simple(), isLong);
     },
     end: async (timeoutS) => {
-      ended = true;
-      await pool.end({ timeout: timeoutS });
+      isEnded = true;
+      await Promise.all([...open].map(({ sql }) => sql.end({ timeout: timeoutS })));
     },
   };
 }
@@ -135,42 +121,18 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof postgres.PostgresError ? error.code : undefined;
 }
 
-type Pool = ReturnType<typeof openPool>;
-
-function openPool(
-  { log, name, statementTimeoutMs, connectionsMax }: ClientOptions,
-  url: string,
-  way: Way,
-) {
-  return postgres(url, {
-    ...way,
-    max: connectionsMax,
-    // Arrays are passed as text, so their types need not be queried on each connection.
-    fetch_types: false,
-    types: { bigint: postgres.BigInt },
-    onnotice: (notice: postgres.Notice) => log.debug({ notice: notice["message"] }, "postgres"),
-    connection: {
-      application_name: name ?? "tollgate",
-      ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
-    },
-  });
-}
-
-function addressOf(server: ClientOptions["server"]): PostgresAddress {
-  if ("url" in server) return readAddress(server.url);
-  const places = [{ path: server.socketPath }];
-  return { places, tls: undefined, url: "postgres://postgres@localhost/postgres" };
+function addressOf(path: string): PostgresAddress {
+  const places = [{ host: "localhost", port: 0, path }];
+  return { places, tls: undefined, user: "postgres", database: "postgres" };
 }
 
 /**
- * Returns true for network errors, and for SQLSTATE 57P (the server shuts down) and 08 (connection lost), but not if a
- * connection was not made in time.
+ * Returns true for network errors, for SQLSTATE 57P (the server shuts down) and 08 (connection lost), and if the server takes
+ * no writes any more.
  */
-function isConnectionLost(error: unknown): boolean {
-  // Nothing was written to it, so the package makes it again. The other connections may have replies to come.
-  if (error instanceof NotConnected || codeOf(error) === "CONNECT_TIMEOUT") return false;
+function isLost(error: unknown): boolean {
   const state = sqlState(error);
-  return state === undefined || state.startsWith("57P") || state.startsWith("08");
+  return state === undefined || /^(?:57P|08)|^25006$/.test(state);
 }
 
 /** Lets at most `max` statements run at a time. The others wait in order, and fail after `timeoutMs`. */

@@ -1,6 +1,5 @@
-import postgres from "postgres";
 import { readAddress } from "./address.ts";
-import { wayTo } from "./way.ts";
+import { Lines } from "./line.ts";
 
 /** The connections of a server that this user may open to this database, and how many of them others use. */
 export interface ServerConnections {
@@ -34,13 +33,14 @@ export async function grantsOf(
   timeoutMs: number,
   statementTimeoutMs: number,
 ): Promise<Grants> {
-  const address = readAddress(url);
-  const sql = postgres(address.url, {
-    ...wayTo({ address, timeoutMs, nowMs: () => performance.now() }),
-    max: 1,
-    onnotice: () => {},
-    connection: { statement_timeout: statementTimeoutMs },
+  const lines = new Lines({
+    address: readAddress(url),
+    timeoutMs,
+    name: "tollgate preflight",
+    statementTimeoutMs,
+    nowMs: () => performance.now(),
   });
+  const { sql } = await lines.open();
   try {
     const found = await sql<
       (Omit<Grants, "connections"> & ServerConnections & { readonly pid: number })[]

@@ -1,6 +1,9 @@
 import { Cluster, Command, Redis } from "ioredis";
 import { backoffMs } from "../process/backoff.ts";
+import { messageOf } from "../process/thrown.ts";
 import { atEndOfTurn } from "../process/turn.ts";
+import { addressOf } from "./address.ts";
+import { connectorWith } from "./connector.ts";
 import type { Script } from "./script.ts";
 
 const CONNECT_TIMEOUT_MS = 1_000;
@@ -14,8 +17,8 @@ const SLOTS_REFRESH_MS = 2_000;
 
 /** Redis is not connected or not ready. The command was not sent. */
 export class RedisAway extends Error {
-  constructor(status: string) {
-    super(`redis is unreachable (${status}): the command was not sent`);
+  constructor(readonly reason: string) {
+    super(`redis is unreachable (${reason}): the command was not sent`);
     this.name = "RedisAway";
   }
 }
@@ -35,17 +38,27 @@ export class RedisClient {
   private readonly client: Redis | Cluster;
   private readonly commands: Batch | ClusterBatch;
   private readonly replyTimeout: ReplyTimeout | undefined;
+  /** Why it is not connected. */
+  private fault: string | undefined;
+  private nodeFault: string | undefined;
 
   /** `servers`: the URL of one Redis, or of some nodes of a cluster. */
   constructor(servers: string | readonly string[], timeoutMs: number) {
-    this.client = connect(servers, timeoutMs);
+    this.client = connect(servers, timeoutMs, (error) => {
+      this.nodeFault = error.message;
+    });
     this.isCluster = this.client instanceof Cluster;
     if (this.client instanceof Redis) {
       this.commands = new Batch(this.client);
       this.replyTimeout = new ReplyTimeout(this.client, timeoutMs);
     } else this.commands = new ClusterBatch(this.client);
-    // Callers get the error of each failed command. Without a listener, an error would also end the process.
-    this.client.on("error", () => {});
+    this.client.on("error", (error) => {
+      const fault = faultOf(error);
+      this.fault = fault === LOST ? (this.nodeFault ?? fault) : fault;
+    });
+    this.client.on("ready", () => {
+      this.fault = undefined;
+    });
   }
 
   /** Connects in the background and reconnects forever. Calls `onReady` after each connect. */
@@ -85,7 +98,8 @@ export class RedisClient {
   }
 
   private send(name: string, args: string[]): Promise<unknown> {
-    if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
+    const { status } = this.client;
+    if (status !== "ready") return Promise.reject(new RedisAway(this.fault ?? status));
     return this.commands.run(name, args);
   }
 }
@@ -106,7 +120,19 @@ export function isMovedSlot(error: unknown): boolean {
   return error instanceof Error && /^TRYAGAIN|non local key/.test(error.message);
 }
 
-function connect(servers: string | readonly string[], timeoutMs: number): Redis | Cluster {
+/** All that a cluster says of a node that it could not connect to. */
+const LOST = "Connection is closed.";
+
+/** Returns the words only: an error reply to AUTH has the password beside them. */
+function faultOf(error: Error & { readonly lastNodeError?: unknown }): string {
+  return messageOf(error.lastNodeError ?? error);
+}
+
+function connect(
+  servers: string | readonly string[],
+  timeoutMs: number,
+  onFault: (error: Error) => void,
+): Redis | Cluster {
   const common = {
     connectTimeout: CONNECT_TIMEOUT_MS,
     // A command sent before the connection broke may have run: the caller decides if to send it again.
@@ -116,8 +142,9 @@ function connect(servers: string | readonly string[], timeoutMs: number): Redis 
   };
   if (typeof servers === "string") {
     let left: Redis["stream"] | undefined;
-    const redis = new Redis(servers, {
+    const redis = new Redis({
       ...common,
+      ...addressOf(servers),
       enableOfflineQueue: false,
       retryStrategy: reconnectMs,
       // This server was demoted: reconnect, since its address may lead to the new primary. A cluster redirects instead.
@@ -129,30 +156,30 @@ function connect(servers: string | readonly string[], timeoutMs: number): Redis 
     });
     return redis;
   }
-  const nodes = servers.map((server) => new URL(server));
-  const [first] = nodes;
-  return new Cluster(
-    nodes.map((node) => ({ host: node.hostname, port: Number(node.port || 6379) })),
-    {
-      enableOfflineQueue: false,
-      lazyConnect: true,
-      maxRedirections: REDIRECTIONS_MAX,
-      slotsRefreshInterval: SLOTS_REFRESH_MS,
-      // As above: ioredis does not send a command again whose connection broke.
-      retryDelayOnFailover: 0,
-      retryDelayOnClusterDown: CLUSTER_RETRY_MS,
-      clusterRetryStrategy: reconnectMs,
-      redisOptions: {
-        ...common,
-        socketTimeout: timeoutMs,
-        // Bounds commands that wait in the queue of a node that is still connecting; nothing else does.
-        commandTimeout: timeoutMs,
-        ...(first?.username ? { username: decodeURIComponent(first.username) } : {}),
-        ...(first?.password ? { password: decodeURIComponent(first.password) } : {}),
-        ...(first?.protocol === "rediss:" ? { tls: {} } : {}),
-      },
+  const nodes = servers.map(addressOf);
+  const { username, password, tls } = nodes[0] ?? {};
+  return new Cluster(nodes, {
+    // Certificates have names. And ioredis would connect to no node if one name is unknown.
+    dnsLookup: (host, done) => done(null, host),
+    enableOfflineQueue: false,
+    lazyConnect: true,
+    maxRedirections: REDIRECTIONS_MAX,
+    slotsRefreshInterval: SLOTS_REFRESH_MS,
+    // As above: ioredis does not send a command again whose connection broke.
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: CLUSTER_RETRY_MS,
+    clusterRetryStrategy: reconnectMs,
+    redisOptions: {
+      ...common,
+      Connector: connectorWith(onFault),
+      socketTimeout: timeoutMs,
+      // Bounds commands that wait in the queue of a node that is still connecting; nothing else does.
+      commandTimeout: timeoutMs,
+      ...(username && { username }),
+      ...(password && { password }),
+      ...(tls && { tls: {} }),
     },
-  );
+  });
 }
 
 function reconnectMs(attempt: number): number {

@@ -68,7 +68,7 @@ function inConfig({ sources, stores }: Services["config"]): Secret[] {
 }
 
 function hasPassword(address: string): boolean {
-  return URL.canParse(address) && new URL(address).password !== "";
+  return /:\/\/[^/?:@]*:[^/?@]+@/.test(address);
 }
 
 async function inData(folder: string): Promise<Secret[]> {

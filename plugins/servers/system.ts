@@ -64,7 +64,7 @@ function configJson({ listen, admin, stores, limits, plugins, ...config }: Servi
   };
 }
 
-/** The host of a store: its address may have a password. */
+/** The hosts of a store: its address may have a password. */
 function hostOf(address: string): string {
-  return URL.canParse(address) ? new URL(address).host : "embedded";
+  return /:\/\/(?:[^/?]*@)?([^/?]*)/.exec(address)?.[1] ?? address;
 }

@@ -49,7 +49,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   usage: ["catalogue", "database", "money", "process", "wire"],
   plugin: [...BELOW_PLUGINS],
   upstream: ["plugin", "body", "catalogue", "wire", "sse", "process"],
-  config: ["plugin", "catalogue", "upstream", "process"],
+  config: ["plugin", "catalogue", "database", "upstream", "process"],
   http: [...BELOW_PLUGINS.filter((room) => room !== "database"), "plugin", "upstream"],
 };
 

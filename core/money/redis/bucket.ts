@@ -64,6 +64,8 @@ export class Bucket {
   readonly outbox = new Outbox();
   /** Why this gateway may take no hold, though its posts are taken; undefined if it may. */
   refusal: { readonly cause: string; readonly reason: string } | undefined;
+  /** Why Redis last failed, for people. */
+  fault = "not connected yet";
   private script: Script;
   private currentEpoch = "";
   private currentProcess: string;
@@ -221,7 +223,7 @@ export class Bucket {
   /** Waits for a bucket that is being joined. Rejects if Redis is unreachable, or after `joinWaitMs`. */
   async whenReady(): Promise<void> {
     if (this.isReady) return;
-    if (this.state === "away") throw new RedisAway("away");
+    if (this.state === "away") throw new RedisAway(this.fault);
     await this.whenLoadable(LIFETIMES.joinWaitMs);
   }
 

@@ -5,7 +5,6 @@ import type { HoldStoreHealth } from "../hold-store.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";
 
-const UNREACHABLE = { cause: "redis_unreachable", reason: "Redis is unreachable" };
 const FULL = {
   cause: "redis_full",
   reason:
@@ -23,7 +22,8 @@ const UNCOMMITTED = {
 
 /** Returns why some buckets take no hold: the reason of the one that is the farthest from ready. */
 function reasonOf(out: readonly Bucket[]) {
-  if (out.some(({ state }) => state === "away")) return UNREACHABLE;
+  const away = out.find(({ state }) => state === "away");
+  if (away) return { cause: "redis_unreachable", reason: `Redis is unreachable: ${away.fault}` };
   if (out.some(({ isFull }) => isFull)) return FULL;
   const refusal = out.find((bucket) => bucket.refusal)?.refusal;
   return refusal ?? (out.some(({ state }) => state === "joining") ? JOINING : UNCOMMITTED);
@@ -65,7 +65,7 @@ export async function whenServing(
     const isAway = buckets.map(({ state }) => state === "away");
     if (isAway.every(Boolean)) {
       throw new Error(
-        `stores.hot: Redis did not reply within ${timeoutMs / 1_000} s; check its address and state`,
+        `stores.hot: Redis did not reply within ${timeoutMs / 1_000} s: ${buckets[0]?.fault}`,
       );
     }
     const health = healthOf(buckets);

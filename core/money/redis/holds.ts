@@ -64,7 +64,9 @@ export class Holds {
   /** Returns why no money can be taken in a bucket now; undefined if it can. */
   refusal(bucket: Bucket): Extract<HoldResult, { kind: "unknown" | "unavailable" }> | undefined {
     if (bucket.state === "joining") return { kind: "unknown" };
-    if (bucket.state === "away") return { kind: "unavailable", reason: "Redis is unreachable" };
+    if (bucket.state === "away") {
+      return { kind: "unavailable", reason: `Redis is unreachable: ${bucket.fault}` };
+    }
     const reason = bucket.refusal?.reason ?? this.options.refusal(this.own.size);
     return reason === undefined ? undefined : { kind: "unavailable", reason };
   }

@@ -1,8 +1,9 @@
 import { backoffMs } from "../../process/backoff.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { type Machine, sleep } from "../../process/machine.ts";
+import { messageOf } from "../../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
-import { isMovedSlot, isUnknownScript, type RedisCommands } from "../../redis/client.ts";
+import { isMovedSlot, isUnknownScript, RedisAway, type RedisCommands } from "../../redis/client.ts";
 import { listOf, numberOf, textOf } from "../../redis/reply.ts";
 import type { LedgerEpochs } from "../ledger-epochs.ts";
 import { LIFETIMES } from "../lifetimes.ts";
@@ -420,6 +421,7 @@ export class Membership {
     if (isUnknownScript(error)) this.doubt(epoch, "Redis does not know the script of this epoch");
     if (error instanceof LostOperations) this.doubt(epoch, "Redis has lost operations");
     if (isMovedSlot(error)) this.doubt(epoch, "the slot moved to another node");
+    this.bucket.fault = error instanceof RedisAway ? error.reason : messageOf(error);
     this.close(isJoining(error) ? "joining" : "away");
     this.options.events.failed(this.bucket, error, wasReady);
   }

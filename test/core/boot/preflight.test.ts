@@ -170,15 +170,27 @@ t.test("a Redis replies", async (t) => {
   await redis.call("CONFIG", "SET", "requirepass", "right");
   const at = (password: string) => `redis://:${password}@127.0.0.1:${redis.port}`;
 
-  await t.test("one of several is enough", (t) =>
-    t.resolves(check(t, { stores: { hot: [`redis://${NOTHING}`, at("right")] } })),
-  );
-
   await t.test("a wrong password is named as the reason, and not shown", async (t) => {
     const error = await check(t, { stores: { hot: at("wrong-one") } }).catch(String);
     t.match(error, /stores\.hot: cannot use Redis at 127\.0\.0\.1:\d+ \(WRONGPASS /);
     t.notMatch(error, /wrong-one/);
   });
+});
+
+t.test("a Redis that cannot keep money is named for what it is", async (t) => {
+  const [one, node] = await Promise.all([startRedisServer(), startRedisServer({ cluster: true })]);
+  t.teardown(() => Promise.all([one.stop(), node.stop()]));
+  const said = (hot: unknown) => check(t, { stores: { hot } }).then(String, String);
+  t.equal(await said([`redis://${NOTHING}`, node.url]), "", "one of several is enough");
+  t.match(await said(node.url), /a node of a cluster: write a list of its nodes/);
+  t.match(await said([one.url]), /no node of a cluster: write one URL, not a list/);
+  await one.call("ACL", "SETUSER", "u", "on", ">p", "~tollgate:*", "+@all", "-@dangerous");
+  const asUser = one.url.replace("//", "//u:p@");
+  t.match(await said(asUser), /has no right to INFO: acl setuser USER .* \+info/);
+  await one.call("ACL", "SETUSER", "u", "+info");
+  t.equal(await said(asUser), "");
+  await one.call("REPLICAOF", "127.0.0.1", "9");
+  t.match(await said(one.url), /a replica: write its primary/);
 });
 
 t.test("the connections to Postgres", async (t) => {

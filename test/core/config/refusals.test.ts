@@ -178,6 +178,47 @@ const settings: readonly Row[] = [
     `ledger: mysql://a`,
     `gateway.yaml:3 stores.ledger: expected embedded or a postgres:// URL`,
   ],
+  ...(
+    [
+      [
+        "a/b?sslmode=verify",
+        "sslmode must be one of disable, prefer, require, verify-ca, verify-full",
+      ],
+      [
+        "a/b?sslrootcert=/none.pem&sslmode=require",
+        "sslrootcert: ENOENT: no such file or directory, open '/none.pem'",
+      ],
+      [
+        "a/b?sslcert=c.pem",
+        "sslcert: client certificates are not supported: write a user and a password",
+      ],
+      ["a/b?ssl=true", "ssl: write sslmode instead"],
+      [
+        "a/b?search_path=c",
+        "search_path: not supported in the URL; settings of Postgres are written options=-c%20NAME%3DVALUE",
+      ],
+      [
+        "a/b?S3cret@c/d",
+        "a parameter: not supported in the URL; settings of Postgres are written options=-c%20NAME%3DVALUE",
+      ],
+      [
+        "a/b?target_session_attrs=standby",
+        "target_session_attrs must be read-write, primary or any",
+      ],
+      ["a:b/c", "a host or a port is not as in postgres://USER:PASSWORD@HOST:5432/DATABASE"],
+      ["a:65536/c", "a port is not as in postgres://USER:PASSWORD@HOST:5432/DATABASE"],
+      [
+        "a:b%@c/d",
+        "a % without two digits after it is not as in postgres://USER:PASSWORD@HOST:5432/DATABASE",
+      ],
+    ] as const
+  ).map(
+    ([rest, fault]): Row => [
+      `ledger: embedded`,
+      `ledger: "postgres://${rest}"`,
+      `gateway.yaml:3 stores.ledger: ${fault}`,
+    ],
+  ),
   [
     `catalogue:`,
     `  "a b": { protocols: { chat: "http://a" }, keys: [k] }
@@ -219,6 +260,11 @@ catalogue:`,
     `hot: embedded`,
     `hot: redis://127.0.0.1/tollgate`,
     `gateway.yaml:3 stores.hot: expected no path but the number of a database, such as /1`,
+  ],
+  [
+    `hot: embedded`,
+    `hot: [redis://a/, redis://b/1]`,
+    `gateway.yaml:3 stores.hot[1]: expected no path: a cluster has one database`,
   ],
   [
     `data: ./data`,

@@ -33,7 +33,7 @@ t.test("the production config needs only the variables that it names", async (t)
   const environment = {
     ...Object.fromEntries([...needed].map((name) => [name, `value-of-${name}`])),
     REDIS_URL: "rediss://redis:6379",
-    DATABASE_URL: "postgres://postgres/tollgate",
+    DATABASE_URL: "postgres://postgres/tollgate?sslmode=verify-full",
     TOPUP_BANK_BIN: "970422",
     TOPUP_ACCOUNT_NUMBER: "0011001932418",
     PUBLIC_URL: "https://tollgate.test",
@@ -77,7 +77,7 @@ t.test("the production config needs only the variables that it names", async (t)
   }
   t.strictSame(
     [stores.hot, stores.ledger],
-    ["rediss://redis:6379", "postgres://postgres/tollgate"],
+    ["rediss://redis:6379", "postgres://postgres/tollgate?sslmode=verify-full"],
   );
   t.strictSame(credentialsOf(upstreams["openai"]), [
     "authorization",

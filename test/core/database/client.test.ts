@@ -1,10 +1,13 @@
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
+import { dirname, join } from "node:path";
 import t from "tap";
 import { connect, sqlState } from "../../../core/database/client.ts";
 import { codeOf } from "../../../core/process/thrown.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startPostgresServer } from "../../support/postgres-server.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { until } from "../../support/until.ts";
 
@@ -15,13 +18,12 @@ t.test("the client of Postgres", async (t) => {
   });
   t.teardown(() => database.stop());
 
-  const open = (nowMs = 0) =>
+  const open = (url = database.url) =>
     connect({
-      server: { url: database.url },
+      server: { url },
       connectionsMax: 1,
       statementTimeoutMs: 0,
       log: recordedLog().log,
-      nowMs: () => nowMs,
     });
 
   t.test("a primary that was demoted is left: its address may lead to the new one", async (t) => {
@@ -141,22 +143,75 @@ t.test("the client of Postgres", async (t) => {
     t.strictSame(await sql.query("select n from late"), [{ n: 2 }]);
   });
 
-  t.test("a database that refuses every write is not connected to at each statement", async (t) => {
+  t.test("a database that is read-only is not connected to again and again", async (t) => {
     const writable = open();
     const name = new URL(database.url).pathname.slice(1);
     await writable.script(`alter database ${name} set default_transaction_read_only = on`);
-    const sql = open();
-    const sessions = new Set<number>();
-    for (let attempt = 0; attempt < 20; attempt += 1) {
-      const [row] = await sql.query<{ pid: number }>("select pg_backend_pid() as pid");
-      if (row) sessions.add(row.pid);
-      t.equal(await sql.query("create table never (n integer)").catch(sqlState), "25006");
-    }
-    t.equal(sessions.size, 2);
+    let nowMs = 0;
+    const sql = connect({
+      server: { url: database.url },
+      connectionsMax: 1,
+      statementTimeoutMs: 0,
+      log: recordedLog().log,
+      nowMs: () => nowMs,
+    });
+    await t.rejects(sql.query("select 1"), /takes no writes/);
     await writable.script(
       `set default_transaction_read_only = off; alter database ${name} reset default_transaction_read_only`,
     );
+    await t.rejects(sql.query("select 1"), /takes no writes/, "no connection is made yet");
+    nowMs = 1_000;
+    t.strictSame(await sql.query("select 1 as n"), [{ n: 1 }]);
     await sql.end(1);
     await writable.end(1);
+  });
+
+  t.test("a unix socket, and the parameters of a cloud's URL", async (t) => {
+    const server = await startPostgresServer();
+    const folder = encodeURIComponent(dirname(server.data));
+    const name =
+      "current_setting('application_name') as name, current_setting('search_path') as path";
+    const places = [
+      `@${folder}:${server.port}/postgres?`,
+      `@/postgres?host=${folder}&port=${server.port}&`,
+    ];
+    for (const place of places) {
+      const cloud =
+        "sslmode=require&channel_binding=require&application_name=own&connect_timeout=9";
+      const sql = open(`postgres://postgres${place}${cloud}&options=-c%20search_path%3Dx`);
+      t.strictSame(await sql.query(`select ${name}`), [{ name: "tollgate", path: "x" }]);
+      await sql.end(1);
+    }
+    await server.stop();
+  });
+
+  t.test("a fail-over", async (t) => {
+    const [old, promoted] = await Promise.all([startPostgresServer(), startPostgresServer()]);
+    const line = await startTcpProxy(old.port);
+    const urlOf = (...ports: number[]) =>
+      `postgres://postgres@${ports.map((port) => `127.0.0.1:${port}`).join()}/postgres`;
+    const pools = {
+      "one address": open(urlOf(line.port)),
+      "two addresses": open(urlOf(old.port, promoted.port)),
+    };
+    t.teardown(async () => {
+      await Promise.all(Object.values(pools).map((sql) => sql.end(1)));
+      await Promise.all([line.close(), old.stop(), promoted.stop()]);
+    });
+    const port = "select current_setting('port')::integer as port";
+    for (const sql of Object.values(pools))
+      t.strictSame(await sql.query(port), [{ port: old.port }]);
+    await old.kill();
+    writeFileSync(join(old.data, "standby.signal"), "");
+    await old.restart();
+    const both = pools["two addresses"];
+    await until("the next address is tried", () => both.query(port).then(Boolean, () => false));
+    t.strictSame(await both.query(port), [{ port: promoted.port }]);
+    const sql = pools["one address"];
+    const fault = () => sql.query(port).then(String, String);
+    await until("the standby is refused", async () => /takes no writes/.test(await fault()));
+    line.lead(promoted.port);
+    await until("the new primary is found", () => sql.query(port).then(Boolean, () => false));
+    t.strictSame(await sql.query(port), [{ port: promoted.port }]);
   });
 });

@@ -6,9 +6,12 @@ import { preflight } from "../../../core/boot/preflight.ts";
 import { connect } from "../../../core/database/client.ts";
 import { grantsOf } from "../../../core/database/ping.ts";
 import type { Config } from "../../../core/plugin/config.ts";
+import { customerWith } from "../../support/billed.ts";
 import { type Certificate, makeCertificate } from "../../support/certificate.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres } from "../../support/postgres.ts";
+import { bodies, paths, post } from "../../support/requests.ts";
 
 /** A proxy with a certificate before a Postgres without one. `undefined`: it offers no TLS. */
 async function startEncrypted(target: number, certificate: Certificate | undefined) {
@@ -82,7 +85,7 @@ t.test("TLS to Postgres, by sslmode", async (t) => {
     ["no TLS", "localhost", "sslmode=prefer", /^plain$/],
     ["no TLS", "localhost", "sslmode=require", /offers no TLS/],
     ["no TLS", "localhost", `sslmode=verify-full&sslrootcert=${ofName?.file}`, /offers no TLS/],
-    ["a name", "localhost", "sslmode=verify", /sslmode must be one of .*verify-full, not verify/],
+    ["a name", "localhost", "sslmode=verify", /sslmode must be one of .*verify-full$/],
     ["a name", "localhost", "ssl=true", /write sslmode/],
     [
       "a name",
@@ -110,6 +113,15 @@ t.test("TLS to Postgres, by sslmode", async (t) => {
       t.match(await queried().catch(String), outcome);
     });
   }
+
+  t.test("a gateway keeps its ledger there", async (t) => {
+    const ledger = urlOf("a name", "localhost", `sslmode=verify-full&sslrootcert=${ofName?.file}`);
+    const gateway = await startGateway({ config: { stores: { ledger } } });
+    t.teardown(() => gateway.close());
+    const customer = await customerWith(gateway, "1000");
+    const answer = await post(gateway, paths.chat, customer, bodies.chat());
+    t.equal(answer.status, 200);
+  });
 
   t.test("a start warns if a server elsewhere is not checked", async (t) => {
     const warnings = (host: string, settings: string) => {

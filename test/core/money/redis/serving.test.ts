@@ -11,7 +11,7 @@ const FINE = { wentBack: false, refusal: undefined, cause: "" };
 /** `whenLoadable` resolves at once if the bucket is ready, else never. */
 function bucket(state: Bucket["state"], isReady = false): Bucket {
   const whenLoadable = () => (isReady ? Promise.resolve() : new Promise<void>(() => {}));
-  return { state, isReady, isFull: false, whenLoadable } as never;
+  return { state, isReady, isFull: false, fault: "WRONGPASS", whenLoadable } as never;
 }
 
 const READY = bucket("ready", true);
@@ -32,17 +32,17 @@ t.test("a start is over once every bucket can load wallets", async (t) => {
 t.test("a start does not wait longer for some buckets, and says why", async (t) => {
   const { started, lines } = start([READY, AWAY]);
   await started;
-  t.match(lines, [{ reason: "Redis is unreachable (1 of 2 buckets)" }]);
+  t.match(lines, [{ reason: "Redis is unreachable: WRONGPASS (1 of 2 buckets)" }]);
 });
 
 t.test("a start fails if Redis does not reply", async (t) => {
-  await t.rejects(start([AWAY, AWAY]).started, /Redis did not reply within 0.001 s/);
+  await t.rejects(start([AWAY, AWAY]).started, /Redis did not reply within 0.001 s: WRONGPASS/);
 });
 
 t.test("a start does not wait for a node that the others wait for", async (t) => {
   const { started, lines } = start([AWAY, JOINING]);
   await started;
-  t.match(lines, [{ reason: "Redis is unreachable (2 of 2 buckets)" }]);
+  t.match(lines, [{ reason: "Redis is unreachable: WRONGPASS (2 of 2 buckets)" }]);
 });
 
 t.test("a start waits on for the leases of other processes", async (t) => {
