@@ -1,5 +1,4 @@
 import {
-  encodeComment,
   encodeEvent,
   isObject,
   type JsonObject,
@@ -106,7 +105,8 @@ export class MessagesToResponsesStream implements StreamTranslator {
   }
 
   private ping(): void {
-    if (this.started && !this.over) this.client.write(encodeComment("ping"), "comment");
+    // Codex counts the time between events, not between comments.
+    if (this.started) this.write("keepalive", {});
   }
 
   /** Ends the stream with an error: the whole reply, if nothing was written. */
