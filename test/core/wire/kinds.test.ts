@@ -6,6 +6,7 @@ import { kindOf, type Wire } from "../../../core/wire/wire.ts";
 import { wires } from "../../../core/wire/wires.ts";
 
 const event = (text: string) => new ServerEvent(Buffer.from(text));
+const STREAM = { id: "call", at: 0, model: "m", events: 0 };
 const IMITATIONS = [
   "[DONE]",
   "data: [DONE]",
@@ -74,15 +75,15 @@ t.test("the kind of an event", async (t) => {
     });
 
     t.test(
-      `is an error for the gateway's own error event, which is one event: ${protocol}`,
+      `is an error for the gateway's own error, which is one event, of Responses two: ${protocol}`,
       async (t) => {
         const refusal = refuse.upstreamFailed('it "broke"\n\ndata: [DONE]\n\n');
         const kinds: string[] = [];
         const reader = new SseReader();
-        reader.push(Buffer.from(wires[protocol].errorEvent(refusal, 0)), (each) => {
+        reader.push(Buffer.from(wires[protocol].errorEvent(refusal, STREAM)), (each) => {
           kinds.push(kindOf(each, wires[protocol]));
         });
-        t.strictSame(kinds, ["error"]);
+        t.strictSame(kinds, protocol === "responses" ? ["error", "error"] : ["error"]);
       },
     );
   }

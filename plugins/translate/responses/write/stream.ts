@@ -117,10 +117,12 @@ export class MessagesToResponsesStream implements StreamTranslator {
       this.client.refuse(status, body);
       return;
     }
-    const { code, message } = body.error;
+    const { message, param } = body.error;
     // An error of Messages has no code, also if it comes from a translation of Chat.
-    const known = message === TRUNCATED ? "upstream_truncated" : code;
-    const response = this.response.failed(known ?? "server_error", message);
+    const known = message === TRUNCATED ? "upstream_truncated" : body.error.code;
+    const code = known ?? "server_error";
+    this.write("error", { code, message, param, error: { ...body.error, code } });
+    const response = this.response.failed(code, message);
     this.write("response.failed", { response }, "error");
   }
 
