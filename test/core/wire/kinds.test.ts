@@ -41,7 +41,10 @@ const KINDS: readonly [Protocol, string, EventKind][] = [
   ["chat", "data:[DONE]\r\n\r\n", "terminal"],
   ["chat", ": comment\n\n", "data"],
   ["chat", 'data: {"error":{"message":"x"}}\n\n', "error"],
+  ["chat", 'data: {"error":"x"}\n\n', "error"],
   ["chat", 'data: {"choices":[],"error":null}\n\n', "data"],
+  ["chat", 'data: {"choices":[],"error":""}\n\n', "data"],
+  ["chat", 'data: {"choices":[{"delta":{"error":"x"}}]}\n\n', "data"],
   ["chat", 'data: {"choices":[{"delta":{"error":{}}}]}\n\n', "data"],
   ["responses", 'event: response.completed\ndata: {"type":"response.completed"}\n\n', "terminal"],
   ["responses", 'event: response.incomplete\ndata: {"type":"response.incomplete"}\n\n', "terminal"],
@@ -106,9 +109,12 @@ t.test("the kind of an event", async (t) => {
 
   t.test("lets a stream end without a terminal event only after its stop reason", async (t) => {
     const stop = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
-    const open = 'data: {"choices":[{"delta":{"content":"x"},"finish_reason":null}]}\n\n';
     t.equal(wires.chat.mayEndAt(event(stop)), true);
-    t.equal(wires.chat.mayEndAt(event(open)), false);
+    // SGLang and Ollama send an empty reason, others its name.
+    for (const none of ["null", '""', '"null"']) {
+      const open = `data: {"choices":[{"delta":{"content":"x"},"finish_reason":${none}}]}\n\n`;
+      t.equal(wires.chat.mayEndAt(event(open)), false, none);
+    }
     const reason = 'event: message_delta\ndata: {"delta":{"stop_reason":"end_turn"}}\n\n';
     t.equal(wires.messages.mayEndAt(event(reason)), true);
     t.equal(wires.messages.mayEndAt(event(delta.messages("stop_reason"))), false);

@@ -387,6 +387,21 @@ t.test("Messages streams: no unnecessary delay", async (t) => {
     t.strictSame(send(tool(1, undefined, undefined, '"x"')), [delta]);
   });
 
+  t.test("the name of an empty finish reason hides neither the reason nor a cut", async (t) => {
+    const streamed = (finish: readonly string[]) => {
+      const recorder = new Recorder();
+      const stream = translator("messages", { model: "m" }, {}, recorder);
+      for (const reason of ["null", ...finish]) {
+        const { data } = chunk({ content: "a" }, reason);
+        stream.event({ type: undefined, data: JSON.stringify(data) });
+      }
+      stream.end("eof");
+      return recorder.text;
+    };
+    t.match(streamed(["length"]), /"stop_reason":"max_tokens"[\s\S]*message_stop/);
+    t.match(streamed([]), /event: error\n.*ended before completion/);
+  });
+
   t.test("only the very last event is terminal", async (t) => {
     const recorder = new Recorder();
     const stream = translator("messages", { model: "m" }, {}, recorder);

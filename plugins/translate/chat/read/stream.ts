@@ -101,7 +101,7 @@ export class ChatToMessagesStream implements StreamTranslator {
     if (!this.started) this.start(chunk["id"]);
     this.delta(objectOf(choice["delta"]) ?? {});
     // Only stores the reason, because usage usually follows it.
-    this.finishReason ||= reason;
+    if (reason !== "null") this.finishReason ||= reason;
     this.matched ||= matchedStop(choice);
     if (this.blocks.overfull) this.fail(brokenForMessages(OVERSIZED));
   }
