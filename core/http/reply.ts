@@ -8,7 +8,7 @@ import { asBuffer } from "../sse/bytes.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { broken } from "../upstream/broken.ts";
 import type { ClientEnd } from "../upstream/exchange.ts";
-import { type Refusal, refuse } from "../wire/refusal.ts";
+import { type Refusal, type RefusalType, refuse } from "../wire/refusal.ts";
 import { type ClientWire, kindOf } from "../wire/wire.ts";
 import { ClientWriter } from "./client-writer.ts";
 import { type HttpCall, isOver } from "./http-call.ts";
@@ -291,9 +291,12 @@ export class Reply implements Sink, ClientEnd {
   /** Turns a refusal that comes after a sign of life into the event that ends the stream. */
   private failLate(status: number): void {
     const body = objectOf(parseJson(Buffer.concat(this.withheld).toString()));
-    const message = objectOf(body?.["error"])?.["message"];
-    const said = typeof message === "string" ? message : "The model's provider refused the call.";
-    const refusal = refuse.as(status, "invalid_request_error", said);
+    const error = objectOf(body?.["error"]) ?? {};
+    const textOf = (name: string) => (typeof error[name] === "string" ? error[name] : null);
+    const type = (textOf("type") ?? "invalid_request_error") as RefusalType;
+    const said = textOf("message") ?? "The model's provider refused the call.";
+    const detail = { param: textOf("param"), code: textOf("code") };
+    const refusal = refuse.as(status, type, said, detail);
     this.client.fail(refusal, this.wire, this.eventsWritten);
   }
 

@@ -96,6 +96,24 @@ t.test("a stream whose model is silent", { jobs: 8 }, async (t) => {
     });
   }
 
+  t.test("gets the type, the code and the field of an error after a sign of life", async (t) => {
+    const told = async (client: "messages" | "chat" | "responses", more: object, model = {}) => {
+      const { text } = await hear(client, { ...REFUSED, ...more }, hasComments, model);
+      return eventsOf(text).at(-1);
+    };
+    const message = "prompt is too long: 210000 tokens > 200000 maximum";
+    const tooLong = { error: { type: "invalid_request_error", message } };
+    const code = "context_length_exceeded";
+    t.match(await told("chat", tooLong), { error: { message, code } });
+    t.match(await told("responses", tooLong), { response: { error: { message, code } } });
+    const translated = { model: "claude-opus-5-5" };
+    t.match(await told("responses", tooLong, translated), { response: { error: { code } } });
+    const field = { error: { message: "no such tool", code: "bad_tool", param: "tools" } };
+    t.match(await told("chat", field), field);
+    const large = { status: 413, error: { type: "request_too_large", message: "too large" } };
+    t.match(await told("messages", large), { error: { type: "request_too_large" } });
+  });
+
   t.test(
     "gets events before it begins if its client is Codex, which counts them alone",
     async (t) => {
