@@ -117,7 +117,7 @@ export interface Wire {
 }
 
 /** A stream that ends with an error of the gateway. */
-export interface BrokenStream {
+interface BrokenStream {
   readonly id: string;
   /** When its call began, in milliseconds since the Unix epoch. */
   readonly at: number;

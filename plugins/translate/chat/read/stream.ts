@@ -13,9 +13,7 @@ import {
   brokenForMessages,
   chatErrorIn200,
   endedBy,
-  type Failure,
   MALFORMED,
-  messagesFailure,
   OVERSIZED,
   type Reply,
   TRUNCATED,
@@ -81,10 +79,6 @@ export class ChatToMessagesStream implements StreamTranslator {
     if (this.over) return;
     if (how === "eof" && this.finishReason !== "") this.complete();
     else this.fail(brokenForMessages(TRUNCATED));
-  }
-
-  cut(failure: Failure): void {
-    if (!this.over) this.fail(messagesFailure(failure));
   }
 
   private chunk(chunk: JsonObject, mayReport: boolean): void {

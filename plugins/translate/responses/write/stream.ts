@@ -9,8 +9,6 @@ import {
 import { explanationOf } from "../../chat/write/answer.ts";
 import {
   brokenForChat,
-  chatFailure,
-  type Failure,
   MALFORMED,
   messagesErrorToChat,
   type Reply,
@@ -98,10 +96,6 @@ export class MessagesToResponsesStream implements StreamTranslator {
     if (this.over) return;
     if (how === "eof" && this.response.stopReason !== "") this.complete();
     else this.fail(brokenForChat(TRUNCATED, "upstream_truncated"));
-  }
-
-  cut(failure: Failure): void {
-    if (!this.over) this.fail(chatFailure(failure));
   }
 
   private ping(): void {
