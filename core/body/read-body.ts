@@ -41,11 +41,6 @@ export function readCallBody(
 ): Read | Refusal | Promise<Read | Refusal> {
   const { endpoint, headers } = call;
   const type = headers["content-type"] ?? "";
-  const encoding = headers["content-encoding"] ?? "identity";
-  if (encoding.toLowerCase() !== "identity") {
-    const message = "Compressed bodies are not read: send the body without content-encoding.";
-    return refuse.as(415, "invalid_request_error", message);
-  }
   if (/^multipart\//i.test(type)) {
     if (!endpoint.multipart)
       return refuse.badRequest("This endpoint takes JSON: send content-type application/json.");

@@ -43,6 +43,20 @@ const AMBIGUOUS = {
   host: refuse.badRequest("The header host is sent twice."),
 };
 
+/** Returns the 415 for a body that is compressed. */
+export function compression(headers: Readonly<Record<string, string>>): Refusal | undefined {
+  const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
+  return encoding === "identity" ? undefined : COMPRESSED;
+}
+
+const COMPRESSED = refuse.as(
+  415,
+  "invalid_request_error",
+  "Compressed bodies are not read: send the body without content-encoding. Codex that is signed in with ChatGPT " +
+    "compresses for a provider named OpenAI: give it another name, or set enable_request_compression = false under " +
+    "[features] in its config.toml.",
+);
+
 /**
  * This much of a body is read before its call is admitted: what the socket delivers at once. The rest of a stranger's
  * upload waits until the gateway knows whose memory budget it takes.

@@ -140,11 +140,13 @@ export class ClientWriter implements KeptReply {
   }
 
   /** Ends the reply with an error in the client's protocol, even if part of the reply is already sent. */
-  fail(refusal: Refusal, wire: ClientWire, eventsBefore: number): void {
+  fail(refusal: Refusal, wire: ClientWire, events: number): void {
     if (this.headSent && this.isEventStream) {
       // Of a whole reply that it gathered, if this waits for no reader.
       if (!this.isBlocked) this.unread.release(this);
-      this.add(Buffer.from(wire.errorEvent(refusal, eventsBefore)));
+      const { id, at, body } = this.call;
+      const stream = { id, at, model: String(body.read("model") ?? ""), events };
+      this.add(Buffer.from(wire.errorEvent(refusal, stream)));
       return this.endStream();
     }
     this.unread.release(this);

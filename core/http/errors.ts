@@ -75,8 +75,9 @@ export function notServed(
     );
   }
   if (match.kind === "method" && asksForWebSocket(headers)) return NO_WEB_SOCKETS;
-  // A client that posts to the bare address lacks the path of an endpoint, though a browser may open that address.
-  if (match.kind === "method" && path !== "/") {
+  // A client that posts to the bare address, or to an endpoint below a page, has a wrong base address, though a browser
+  // may open that path.
+  if (match.kind === "method" && path !== "/" && !isBelowAnother(path)) {
     const allowed = match.allowed.join(", ");
     return refuse.methodNotAllowed(`This path takes ${allowed}.`, {
       headers: ["allow", allowed],
@@ -85,7 +86,7 @@ export function notServed(
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
   const message = `There is no ${shown} here. ${hint(path)}`;
   // Claude Code shows none of the text of a 404, and advises another model.
-  const hidesText = headers["user-agent"]?.startsWith("claude-cli/") && isDoubled(path);
+  const hidesText = headers["user-agent"]?.startsWith("claude-cli/") && /\/messages\/*$/.test(path);
   return hidesText
     ? refuse.badRequest(message, { code: "not_found" })
     : refuse.notFound(message, { code: "not_found" });
@@ -126,6 +127,11 @@ function hint(path: string): string {
       ? "Use"
       : "/v1 is missing: use";
   return `${trouble} ${meant}. ${ADDRESS}`;
+}
+
+/** Returns true for the path of an endpoint behind another path. */
+function isBelowAnother(path: string): boolean {
+  return KNOWN.some((known) => path !== known && path.endsWith(known));
 }
 
 function isDoubled(path: string): boolean {

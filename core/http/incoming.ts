@@ -1,6 +1,7 @@
 import { readCallBody } from "../body/read-body.ts";
 import {
   bodyTooLarge,
+  compression,
   declaredLength,
   isChunked,
   type Reading,
@@ -160,6 +161,8 @@ export class Incoming {
   /** Hands the body on. It takes its part of the budget until the call drops it. */
   private hand(body: Buffer, next: (body: Buffer) => void): void {
     this.early = undefined;
+    const refusal = compression(this.call.headers);
+    if (refusal && body.length > 0) return this.refuse(refusal);
     if (!this.isFree) this.share.hand();
     try {
       next(body);

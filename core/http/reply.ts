@@ -8,20 +8,21 @@ import { asBuffer } from "../sse/bytes.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { broken } from "../upstream/broken.ts";
 import type { ClientEnd } from "../upstream/exchange.ts";
-import { type Refusal, refuse } from "../wire/refusal.ts";
+import { type Refusal, type RefusalType, refuse } from "../wire/refusal.ts";
 import { type ClientWire, kindOf } from "../wire/wire.ts";
 import { ClientWriter } from "./client-writer.ts";
 import { type HttpCall, isOver } from "./http-call.ts";
 import type { OnOver } from "./pipeline.ts";
 import type { Runtime } from "./runtime.ts";
 import { eventsWithCost, LatestUsage, withCost } from "./shown-cost.ts";
+import { signOfLife } from "./sign-of-life.ts";
 
 const EVENT_STREAM = ["content-type", "text/event-stream; charset=utf-8"];
-const COMMENT = Buffer.from(": waiting for the model\n\n");
-/** Clients of Messages know it, once the message has begun. */
-const PING = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n');
 
-/** After the first sign of life come others, each after this part of the first wait. */
+/**
+ * A stream that has begun, or has got a sign of life, gets the next after this part of the wait for the first: agents
+ * warn of a silence of 20 s (BerriAI/litellm#36024), and no status depends on it any more.
+ */
 const PARTS = 4;
 
 /** The client left before a status was sent: nginx's number for it, seen only in logs. */
@@ -47,13 +48,13 @@ export class Reply implements Sink, ClientEnd {
   /** Bytes withheld until every `close` has run. */
   private readonly withheld: Uint8Array[] = [];
   private wholeBytes = 0;
-  /** Number of Responses events that have been written: an error event of the gateway continues their numbering. */
+  /** Number of events that have been written: an error event of the gateway continues the numbering of Responses. */
   private eventsWritten = 0;
   /** Keeps the latest report of usage in a stream back; undefined unless it states the cost. */
   private latestUsage: LatestUsage | undefined = undefined;
   /** When a silent stream needs its next sign of life, on the monotonic clock; infinite if it gets none. */
   private signDueMs: number;
-  /** True if an event was written since the last look for silence. */
+  /** True if something that the client counts was written since the last look for silence. */
   private hasWritten = false;
   /** The status of a reply that is no stream, after a sign of life was sent; 0 without one. */
   private lateStatus = 0;
@@ -78,22 +79,21 @@ export class Reply implements Sink, ClientEnd {
    */
   keepAlive(nowMs: number): void {
     const { call, client } = this;
-    const { heartbeatMs } = this.runtime.limits;
+    const nextMs = nowMs + this.runtime.limits.heartbeatMs / PARTS;
     if (this.hasWritten) {
       this.hasWritten = false;
-      this.signDueMs = nowMs + heartbeatMs;
+      this.signDueMs = nextMs;
       return;
     }
     const isOpen = this.shape === "none" || this.shape === "events";
     if (!isOpen || this.outcome !== undefined || isOver(call.state) || call.gone) return;
     if (client.isBlocked || nowMs < this.signDueMs) return;
-    this.signDueMs = nowMs + heartbeatMs / PARTS;
+    this.signDueMs = nextMs;
     if (this.shape === "none" && !client.headSent) {
       call.status = 200;
       client.head(EVENT_STREAM, true);
     }
-    const mayPing = call.endpoint.protocol === "messages" && this.eventsWritten > 0;
-    client.add(mayPing ? PING : COMMENT);
+    client.add(Buffer.from(signOfLife(call, this.eventsWritten)));
     client.write();
   }
 
@@ -159,9 +159,12 @@ export class Reply implements Sink, ClientEnd {
   private deliver(bytes: Uint8Array, event?: ServerEvent): void {
     const { call } = this;
     this.client.add(bytes);
-    this.hasWritten = true;
-    // Comments have no type, nor has any event of Chat.
-    if (call.endpoint.protocol !== "chat" && event?.type !== undefined) this.eventsWritten++;
+    // Clients of Chat know no other sign of life than comments.
+    if (event === undefined || call.endpoint.protocol === "chat") this.hasWritten = true;
+    else if (event.hasData) {
+      this.hasWritten = true;
+      this.eventsWritten++;
+    }
     if (call.delivered || call.gone) return;
     call.delivered = event === undefined || this.wire.stage(event) === "delivered";
   }
@@ -288,9 +291,12 @@ export class Reply implements Sink, ClientEnd {
   /** Turns a refusal that comes after a sign of life into the event that ends the stream. */
   private failLate(status: number): void {
     const body = objectOf(parseJson(Buffer.concat(this.withheld).toString()));
-    const message = objectOf(body?.["error"])?.["message"];
-    const said = typeof message === "string" ? message : "The model's provider refused the call.";
-    const refusal = refuse.as(status, "invalid_request_error", said);
+    const error = objectOf(body?.["error"]) ?? {};
+    const textOf = (name: string) => (typeof error[name] === "string" ? error[name] : null);
+    const type = (textOf("type") ?? "invalid_request_error") as RefusalType;
+    const said = textOf("message") ?? "The model's provider refused the call.";
+    const detail = { param: textOf("param"), code: textOf("code") };
+    const refusal = refuse.as(status, type, said, detail);
     this.client.fail(refusal, this.wire, this.eventsWritten);
   }
 

@@ -92,7 +92,7 @@ export interface Limits {
   readonly firstByteMs: number;
   /** Longest silence of an upstream within a stream, after its first byte. */
   readonly idleMs: number;
-  /** Silence of a stream after which its client gets a sign of life; infinite if never. */
+  /** Silence before a stream begins after which its client gets a sign of life; infinite if never. */
   readonly heartbeatMs: number;
   /** How long a stopping gateway waits for calls in flight. */
   readonly drainMs: number;

@@ -2,8 +2,10 @@ import { COMPLETE, type Flow, GONE, type Outcome, REFUSED } from "../plugin/call
 import type { Sink } from "../plugin/plugin.ts";
 import type { ReplyDecoder } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
+import { parseJson } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
-import { type ServerEvent, SseReader } from "../sse/reader.ts";
+import { ServerEvent, SseReader } from "../sse/reader.ts";
+import { encodeLines } from "../sse/writer.ts";
 import { readableError } from "../wire/provider-error.ts";
 import { kindOf, type Wire } from "../wire/wire.ts";
 import { wires } from "../wire/wires.ts";
@@ -191,7 +193,7 @@ export class Exchange implements AttemptListener, Flow {
 
   completed(): void {
     if (this.status !== 200) return this.refusedBy(this.whole.read());
-    this.reader?.end(this.onEvent);
+    this.reader?.end((event) => this.gatherLast(event));
     // The last event may have moved the call on to another attempt.
     if (this.over || this.hasMovedOn) return;
     if (this.reader) return this.streamEnded();
@@ -480,6 +482,15 @@ export class Exchange implements AttemptListener, Flow {
     this.last = event;
     if (this.begun) this.pass(event);
     else this.holdBack(event);
+  }
+
+  /**
+   * Takes a last event whose blank line is missing, and adds that. Drops half an event, of which an error that follows
+   * would become a part.
+   */
+  private gatherLast({ type, data, kind }: ServerEvent): void {
+    if (data !== "[DONE]" && parseJson(data) === undefined) return;
+    this.gather(new ServerEvent(Buffer.from(encodeLines(type, data)), kind));
   }
 
   private holdBack(event: ServerEvent): void {

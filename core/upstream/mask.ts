@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { isObject, parseJson } from "../process/json.ts";
 import { isPublicHost } from "../process/public-address.ts";
 import { ServerEvent } from "../sse/reader.ts";
-import { encodeEvent } from "../sse/writer.ts";
+import { encodeLines } from "../sse/writer.ts";
 
 const MASK = "***";
 /** Minimum length of a hidden text: shorter ones are no secrets, and would be found in words. */
@@ -33,9 +33,7 @@ export function masked(text: string, hidden: readonly string[]): string {
 export function maskedEvent(event: ServerEvent, hidden: readonly string[]): ServerEvent {
   const clean = masked(event.data, hidden);
   if (clean === event.data) return event;
-  // One `data:` line for each line, as the format asks for.
-  const raw = encodeEvent(event.type, clean.replaceAll("\n", "\ndata: "));
-  return new ServerEvent(Buffer.from(raw), event.kind);
+  return new ServerEvent(Buffer.from(encodeLines(event.type, clean)), event.kind);
 }
 
 function maskedText(text: string, hidden: readonly string[]): string {

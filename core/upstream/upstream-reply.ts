@@ -84,9 +84,8 @@ export function replyForm(
   if (decoder === "events") {
     return { decoder, type: type?.startsWith(EVENT_STREAM_TYPE) ? type : EVENT_STREAM_TYPE };
   }
-  if (decoder === "json" || (protocol === "speech" && AUDIO.test(type ?? ""))) {
-    return { decoder, type };
-  }
+  if (decoder === "json") return { decoder, type: JSON_TYPE };
+  if (protocol === "speech" && AUDIO.test(type ?? "")) return { decoder, type };
   const isText = type?.toLowerCase().startsWith("text/plain") === true;
   return streamed && isText
     ? { decoder: "events", type: EVENT_STREAM_TYPE }

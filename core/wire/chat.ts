@@ -11,9 +11,9 @@ import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields, openAiErrorBody } from "./check.ts";
 import { CHAT_DELTA, countObjects, countWhole } from "./deltas.ts";
-import { meaningOf } from "./finish-reason.ts";
+import { isEnd, meaningOf } from "./finish-reason.ts";
 import { refuse } from "./refusal.ts";
-import { hasObject } from "./scan.ts";
+import { hasObject, hasText } from "./scan.ts";
 import { readChatUsage } from "./usage/read.ts";
 import type { Stage, Wire } from "./wire.ts";
 
@@ -78,8 +78,9 @@ export const chat: Wire = {
 
   classify(event): EventKind {
     if (event.raw.length <= DONE_BYTES_MAX && event.data === "[DONE]") return "terminal";
-    if (hasObject(event.raw, ERROR)) {
-      if (objectOf(objectOf(parseJson(event.data))?.["error"])) return "error";
+    if (hasObject(event.raw, ERROR) || hasText(event.raw, ERROR)) {
+      const error = objectOf(parseJson(event.data))?.["error"];
+      if (isObject(error) || (typeof error === "string" && error !== "")) return "error";
     }
     return mayReport(event.raw) ? "usage" : "data";
   },
@@ -87,7 +88,7 @@ export const chat: Wire = {
   mayEndAt(event) {
     const data = objectOf(parseJson(event.data));
     const choice = objectOf(arrayOf(data?.["choices"])[0]);
-    return typeof choice?.["finish_reason"] === "string";
+    return isEnd(choice?.["finish_reason"]);
   },
 
   isEmptyStart: () => false,

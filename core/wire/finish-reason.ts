@@ -37,3 +37,8 @@ export function meaningOf(finishReason: unknown): Meaning | undefined {
   const word = finishReason.toLowerCase();
   return MEANINGS.get(word) ?? MEANINGS.get(word.split(":", 1)[0] ?? "");
 }
+
+/** Returns true for the reason of an end. Servers send an empty one, or its name, while a reply goes on. */
+export function isEnd(finishReason: unknown): boolean {
+  return typeof finishReason === "string" && finishReason !== "" && finishReason !== "null";
+}

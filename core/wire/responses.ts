@@ -4,7 +4,7 @@ import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields, openAiErrorBody } from "./check.ts";
 import { countObjects, countWhole, ITEM_BEGINNING, WHOLE_ITEM } from "./deltas.ts";
-import { refuse } from "./refusal.ts";
+import { type Refusal, refuse } from "./refusal.ts";
 import { countText, hasObject } from "./scan.ts";
 import { readResponsesUsage } from "./usage/read.ts";
 import { type Stage, typeOf, type Wire } from "./wire.ts";
@@ -46,18 +46,21 @@ export const responses: Wire = {
   askForUsage() {},
   errorBody: openAiErrorBody,
 
-  // Providers number the events from 0, and strict clients order by it.
-  errorEvent: (refusal, eventsBefore) =>
-    encodeEvent(
-      "error",
-      JSON.stringify({
-        type: "error",
-        sequence_number: eventsBefore,
-        code: refusal.code ?? refusal.type,
-        message: refusal.message,
-        param: refusal.param,
-      }),
-    ),
+  // OpenAI writes both. Its own clients raise the first as an error, and Codex knows the second alone. Providers number
+  // the events from 0, and strict clients order by it.
+  errorEvent(refusal, { id, at, model, events }) {
+    const { message, type, param } = refusal;
+    const code = refusal.code ?? type;
+    // The documented fields, and those that OpenAI sends: openai/openai-dotnet#881.
+    const stated = { code, message, param, error: { type, code, message, param } };
+    const response = {
+      ...{ id, object: "response", created_at: Math.floor(at / 1000), status: "failed" },
+      ...{ error: { code: failureCode(refusal), message }, incomplete_details: null },
+      ...{ instructions: null, metadata: {}, model, output: [], parallel_tool_calls: true },
+      ...{ temperature: null, tool_choice: "auto", tools: [], top_p: null, usage: null },
+    };
+    return eventOf("error", events, stated) + eventOf("response.failed", events + 1, { response });
+  },
 
   classify(event): EventKind {
     const type = typeOf(event);
@@ -152,6 +155,19 @@ export const responses: Wire = {
     }
   },
 };
+
+/** Returns one of the codes of a failed response. Codex sends the call again after the last two. */
+function failureCode({ status, code }: Refusal): string {
+  if (status === 402) return "insufficient_quota";
+  if (code === "context_length_exceeded") return code;
+  const mayRepeat = status >= 500 || [408, 409, 429].includes(status);
+  if (!mayRepeat) return "invalid_prompt";
+  return status === 429 ? "rate_limit_exceeded" : "server_error";
+}
+
+function eventOf(type: string, sequence_number: number, fields: JsonObject): string {
+  return encodeEvent(type, JSON.stringify({ type, sequence_number, ...fields }));
+}
 
 function isFiltered(response: JsonObject): boolean {
   return objectOf(response["incomplete_details"])?.["reason"] === "content_filter";

@@ -83,11 +83,8 @@ export interface Wire {
   /** Returns an error body in the protocol, as JSON text. */
   errorBody(refusal: Refusal, requestId: string): string;
 
-  /**
-   * Returns the event that ends a broken stream in the protocol, as text of the stream. `eventsBefore`: the events with
-   * a type that the client has got.
-   */
-  errorEvent(refusal: Refusal, eventsBefore: number): string;
+  /** Returns what ends a broken stream in the protocol, as text of the stream. */
+  errorEvent(refusal: Refusal, stream: BrokenStream): string;
 
   /** Returns what an event means to its stream. Call `kindOf` instead: it does this once for each event. */
   classify(event: ServerEvent): EventKind;
@@ -117,6 +114,16 @@ export interface Wire {
 
   /** Adds the text that a whole reply delivers. */
   countReply(reply: JsonObject, delivered: Delivered): void;
+}
+
+/** A stream that ends with an error of the gateway. */
+interface BrokenStream {
+  readonly id: string;
+  /** When its call began, in milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly model: string;
+  /** The events with data that the client has got. */
+  readonly events: number;
 }
 
 /** The parts of a protocol that core needs for the clients of an endpoint. */

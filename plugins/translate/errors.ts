@@ -13,15 +13,6 @@ export interface Reply<Body> {
   readonly body: Body;
 }
 
-/** An error of the gateway itself; a `Refusal` is one. */
-export interface Failure {
-  readonly status: number;
-  readonly type: string;
-  readonly message: string;
-  readonly param?: string | null;
-  readonly code?: string | null;
-}
-
 export const TRUNCATED = "Upstream stream ended before completion";
 export const MALFORMED = "Upstream sent malformed data";
 export const UNREADABLE = "Upstream sent an unreadable response";
@@ -118,16 +109,6 @@ export function messagesErrorToChat(status: number, body: unknown): Reply<ChatEr
 export function withChatError(status: number, body: unknown): Reply<object> | undefined {
   const found = parsed(body);
   return isObject(found) && isObject(found["error"]) ? { status, body: found } : undefined;
-}
-
-/** Writes an error of the gateway itself in the Messages protocol. */
-export function messagesFailure(failure: Failure): Reply<MessagesError> {
-  return messagesError(failure.status, failure.type, failure.message);
-}
-
-export function chatFailure(failure: Failure): Reply<ChatError> {
-  const { status, message, type, param = null, code = null } = failure;
-  return { status, body: { error: { message, type, param, code } } };
 }
 
 /** Reports a protocol violation of the upstream to a Messages client. */

@@ -1,5 +1,5 @@
 import type { JsonObject, ServerEvent } from "../../core/plugin/index.ts";
-import type { Failure, Reply } from "./errors.ts";
+import type { Reply } from "./errors.ts";
 import type { ChatError, MessagesUsage } from "./types.ts";
 
 /**
@@ -41,8 +41,6 @@ export interface StreamTranslator {
   event(event: UpstreamEvent): void;
   /** Call at the end of the upstream's body. Does nothing after a terminal event. */
   end(how: End): void;
-  /** Ends the client's stream with an error of the gateway itself. */
-  cut(failure: Failure): void;
 }
 
 /** Translates the reply to a translated request. */

@@ -153,4 +153,17 @@ t.test("a Responses client on models of other protocols", async (t) => {
       }
     });
   }
+
+  t.test(
+    "a ping of the provider is an event with its number: Codex counts no comments",
+    async (t) => {
+      const more = { model: "claude-opus-5-5", stream: true };
+      const { reply } = await ask({ text: "one two", pings: 3 }, more);
+      const events = eventsOf(reply.text);
+      t.ok(events.filter(({ type }) => type === "keepalive").length > 1, reply.text);
+      const numbers = events.map(({ sequence_number }) => sequence_number);
+      t.strictSame(numbers, [...numbers.keys()]);
+      t.notMatch(reply.text, /^:/m);
+    },
+  );
 });

@@ -1,8 +1,9 @@
+import OpenAI from "openai";
 import t from "tap";
 import { assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
-import { bodies, openStream, paths, post } from "../support/requests.ts";
+import { bodies, eventsOf, openStream, paths, post } from "../support/requests.ts";
 
 /** The first sign of life after a second; `first_byte_seconds` of the upstream is longer. */
 const LIMITS = { heartbeat_seconds: 1 };
@@ -11,7 +12,35 @@ const BEGUN = { messages: 3, chat: 2, responses: 5 };
 const SILENT_MS = 600_000;
 const REFUSED = { delay_ms: SILENT_MS, status: 400, error: { message: "no such tool" } };
 const COMMENT = ": waiting for the model\n\n";
-const PING = 'event: ping\ndata: {"type": "ping"}\n\n';
+/** The sign of each protocol once the stream has begun. An event of Responses has the number of the one before it. */
+const SIGNS = {
+  messages: 'event: ping\ndata: {"type": "ping"}\n\n',
+  chat: COMMENT,
+  responses: keepalive(BEGUN.responses - 1),
+};
+
+function keepalive(sequence_number: number): string {
+  return `event: keepalive\ndata: ${JSON.stringify({ type: "keepalive", sequence_number })}\n\n`;
+}
+
+t.test(
+  "a stream that has begun gets its first sign of life after a quarter of the wait",
+  async (t) => {
+    const gateway = await startGateway({ config: { limits: { heartbeat_seconds: 8 } } });
+    t.teardown(() => gateway.close());
+    const customer = await customerWith(gateway);
+    const until = customer.accountId;
+    const silence = { silent_ms: SILENT_MS, silent_after_events: BEGUN.messages, until };
+    const body = bodies.messages({ text: "good day", ...silence }, { stream: true });
+    const call = await openStream(gateway, paths.messages, customer, body);
+    await call.until((text) => text.includes("good"));
+    const begunMs = performance.now();
+    await call.until((text) => text.includes(SIGNS.messages));
+    t.ok(performance.now() - begunMs < 6_000);
+    await gateway.simulator.release(until);
+    t.match(await call.rest(), /message_stop/);
+  },
+);
 
 t.test("a stream whose model is silent", { jobs: 8 }, async (t) => {
   let gateway: TestGateway;
@@ -26,12 +55,13 @@ t.test("a stream whose model is silent", { jobs: 8 }, async (t) => {
     directive: Directive,
     hasHeard: (text: string) => boolean,
     more = {},
+    headers = {},
   ) => {
     const customer = await customerWith(gateway);
     const until = customer.accountId;
     const content = { text: "good day", ...directive, until };
     const body = bodies[client](content, { stream: true, ...more });
-    const call = await openStream(gateway, paths[client], customer, body);
+    const call = await openStream(gateway, paths[client], customer, body, headers);
     await call.until(hasHeard);
     await gateway.simulator.release(until);
     return { head: call.head(), text: await call.rest() };
@@ -48,7 +78,7 @@ t.test("a stream whose model is silent", { jobs: 8 }, async (t) => {
     });
 
     t.test(`gets signs of life between whole events: ${client}`, async (t) => {
-      const sign = client === "messages" ? PING : COMMENT;
+      const sign = SIGNS[client];
       const silence = { silent_ms: SILENT_MS, silent_after_events: BEGUN[client] };
       const { text } = await hear(client, silence, (text) => text.split(sign).length > 2);
       const [before = "", ...rest] = text.split(sign);
@@ -59,9 +89,81 @@ t.test("a stream whose model is silent", { jobs: 8 }, async (t) => {
     t.test(`gets an error as an event after a sign of life: ${client}`, async (t) => {
       const { head, text } = await hear(client, REFUSED, hasComments);
       t.equal(head?.statusCode, 200);
-      t.equal(text.match(/no such tool/g)?.length, 1, text);
+      const errors = eventsOf(text).filter((event) =>
+        JSON.stringify(event).includes("no such tool"),
+      );
+      t.equal(errors.length, client === "responses" ? 2 : 1, text);
     });
   }
+
+  t.test("gets the type, the code and the field of an error after a sign of life", async (t) => {
+    const told = async (client: "messages" | "chat" | "responses", more: object, model = {}) => {
+      const { text } = await hear(client, { ...REFUSED, ...more }, hasComments, model);
+      return eventsOf(text).at(-1);
+    };
+    const message = "prompt is too long: 210000 tokens > 200000 maximum";
+    const tooLong = { error: { type: "invalid_request_error", message } };
+    const code = "context_length_exceeded";
+    t.match(await told("chat", tooLong), { error: { message, code } });
+    t.match(await told("responses", tooLong), { response: { error: { message, code } } });
+    const translated = { model: "claude-opus-5-5" };
+    t.match(await told("responses", tooLong, translated), { response: { error: { code } } });
+    const field = { error: { message: "no such tool", code: "bad_tool", param: "tools" } };
+    t.match(await told("chat", field), field);
+    const large = { status: 413, error: { type: "request_too_large", message: "too large" } };
+    t.match(await told("messages", large), { error: { type: "request_too_large" } });
+  });
+
+  t.test(
+    "gets events before it begins if its client is Codex, which counts them alone",
+    async (t) => {
+      const agent = { "user-agent": "codex_cli_rs/0.154.0 (Ubuntu 24.4.0; x86_64) xterm" };
+      const sign = keepalive(0);
+      const hasSigns = (text: string) => text.startsWith(sign + sign);
+      const { text } = await hear("responses", { delay_ms: SILENT_MS }, hasSigns, {}, agent);
+      t.match(text.replaceAll(sign, ""), /^event: response\.created[\s\S]*response\.completed/);
+    },
+  );
+
+  t.test("gets events though its upstream sends comments", async (t) => {
+    const customer = await customerWith(gateway);
+    const waits = ": waiting\n\n";
+    for (const client of ["messages", "responses"] as const) {
+      const begins = await (async () => {
+        const { text } = await post(
+          gateway,
+          paths[client],
+          customer,
+          bodies[client]({ text: "good day" }, { stream: true }),
+        );
+        return text.split("\n\n").map((event) => `${event}\n\n`);
+      })();
+      const begun = begins.slice(0, BEGUN[client]);
+      const reply = [...begun, ...Array(30).fill(waits), ...begins.slice(BEGUN[client], -1)];
+      const directive = { reply, event_delay_ms: 100 };
+      const body = bodies[client](directive, { stream: true });
+      const { text } = await post(gateway, paths[client], customer, body);
+      t.match(text, SIGNS[client], text);
+    }
+  });
+
+  t.test("is read by the official helper for streams of Responses", async (t) => {
+    const { key, accountId: until } = await customerWith(gateway);
+    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 });
+    for (const silence of [
+      { delay_ms: 2_500 },
+      { silent_ms: SILENT_MS, silent_after_events: BEGUN.responses, until },
+    ]) {
+      const seen = new Set<string>();
+      const stream = openai.responses.stream(bodies.responses({ text: "good day", ...silence }));
+      stream.on("event", ({ type }) => {
+        seen.add(type);
+        if (String(type) === "keepalive") void gateway.simulator.release(until);
+      });
+      t.equal((await stream.finalResponse()).output_text, "good day");
+      t.equal(seen.has("keepalive"), "silent_ms" in silence);
+    }
+  });
 
   t.test("is translated as any other", async (t) => {
     const more = { model: "gpt-4.1-nano" };

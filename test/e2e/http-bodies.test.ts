@@ -174,14 +174,25 @@ t.test("a request body", async (t) => {
     t.notMatch(body, /error/);
   });
 
-  t.test("that is compressed is refused, since it is not read", async (t) => {
-    const client = await RawClient.open(gateway.port);
-    const body = bodyOf(PATH, { output_tokens: 1 });
-    await client.send(rawPost(PATH, customer.key, body, { "content-encoding": "gzip" }));
-    const { status, body: reply } = await client.response();
-    t.equal(status, 415);
-    t.match(reply.toString(), /Compressed bodies are not read/);
-    client.destroy();
+  t.test("that is compressed is refused, since it is not read, on every route", async (t) => {
+    const { key } = customer;
+    for (const path of [
+      PATH,
+      "/v1/responses",
+      "/v1/messages/count_tokens",
+      "/account/v1/sign-in",
+    ]) {
+      const client = await RawClient.open(gateway.port);
+      const body = bodyOf(PATH, { output_tokens: 1 });
+      await client.send(rawPost(path, key, body, { "content-encoding": "zstd" }));
+      const { status, body: reply } = await client.response();
+      t.equal(status, 415, path);
+      t.match(reply.toString(), /Compressed bodies are not read.*enable_request_compression/);
+      // The connection goes on, with a call whose body is as it says.
+      await client.send(rawPost(PATH, key, body, { "content-encoding": "identity" }));
+      t.equal((await client.response()).status, 200);
+      client.destroy();
+    }
   });
 
   t.test(

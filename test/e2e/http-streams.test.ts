@@ -30,7 +30,8 @@ const STREAMS: Record<Streamed, { more: object; terminal: RegExp; error: RegExp 
     // The fields that the gateway adds, since it sells nothing that a provider keeps.
     more: { stream: true, store: false, include: ["reasoning.encrypted_content"] },
     terminal: /response\.(completed|incomplete)"/,
-    error: /event: error\r?\ndata: \{"type":"error"/,
+    // The provider's own error is one event; the gateway ends with the one that Codex knows.
+    error: /event: error\ndata: \{"type":"error".*"error":\{.*\n\nevent: response\.failed\ndata: /,
   },
 };
 const PATHS = Object.keys(STREAMS) as Streamed[];

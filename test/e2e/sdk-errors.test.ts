@@ -178,6 +178,17 @@ t.test("errors arrive as the classes of the official clients", async (t) => {
     });
   }
 
+  t.test("a stream of Responses that breaks off, translated or not", async () => {
+    const { openai } = clientsOf((await customerWith(gateway)).key);
+    const directive = { output_tokens: 50, end_after_events: 6 };
+    for (const model of ["gpt-4.1-nano", "claude-opus-5-5", "glm-5.2"]) {
+      const body = bodies.responses(directive, { model });
+      const got = await errorOf(openai.responses.create({ ...body, stream: true }));
+      assert.match(got.text, /^APIError undefined (api|server)_error/, model);
+      assert.match(got.message, /ended before completion/, model);
+    }
+  });
+
   t.test("a provider that fails, on every endpoint", async () => {
     const { key } = await customerWith(gateway);
     for (const [name, send] of Object.entries(OTHERS)) {

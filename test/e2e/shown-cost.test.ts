@@ -165,3 +165,20 @@ t.test("the official clients pass it on", async (t) => {
   const charged = [...(await charges(6)).values()];
   t.strictSame([...costs].sort(), charged.sort());
 });
+
+t.test(
+  "a reply that is not streamed has the headers whatever name of JSON its provider has",
+  async (t) => {
+    const usage = { prompt_tokens: 300, completion_tokens: 10, total_tokens: 310 };
+    const reply = {
+      choices: [{ index: 0, message: { content: "a" }, finish_reason: "stop" }],
+      usage,
+    };
+    for (const reply_type of ["text/json", "application/vnd.api+json", "Application/JSON"]) {
+      const body = bodies.chat({ reply, reply_type });
+      const { headers, text } = await post(gateway, paths.chat, customer, body, WITH_COST);
+      t.match(headers.get("content-type"), /^application\/json/, reply_type);
+      t.equal(headers.get("x-svc-cost-vnd"), costsIn(text)[0], reply_type);
+    }
+  },
+);

@@ -352,6 +352,8 @@ t.test("the specification's tables", async (t) => {
           ["/v1/v1/chat/completions", /\/v1 is doubled: use \/v1\/chat\/completions/],
           ["/v1/v1/audio/speech", /\/v1 is doubled: use \/v1\/audio\/speech/],
           ["/api/v1/responses", /Use \/v1\/responses/],
+          // A page has this path for GET.
+          ["/dashboard/v1/chat/completions", /Use \/v1\/chat\/completions/],
           ["/v1/completions", /The endpoints of this gateway are \/v1\/messages, /],
           ["/v1/audio/transcriptions", /There is no .* here\. The endpoints of this gateway are/],
           ["/v1/responses/resp_1", /The endpoints of this gateway are .*\/v1\/responses/],
@@ -366,7 +368,7 @@ t.test("the specification's tables", async (t) => {
       },
     );
 
-    t.test("400 for Claude Code with /v1 doubled, as it hides the text of a 404", async () => {
+    t.test("400 for Claude Code with a wrong address, as it hides the text of a 404", async () => {
       const agent = { "anthropic-version": "2023-06-01", "user-agent": "claude-cli/2.1.197" };
       const doubled = await post(gateway, "/v1/v1/messages?beta=true", undefined, "{}", agent);
       assertError(
@@ -377,6 +379,11 @@ t.test("the specification's tables", async (t) => {
         {},
         true,
       );
+      for (const base of ["/v1/messages", "/v1/chat/completions", "/api", "/dashboard"]) {
+        const path = `${base}/v1/messages`;
+        const mistaken = await post(gateway, path, undefined, "{}", agent);
+        assertError(mistaken, 400, "invalid_request_error", /Use \/v1\/messages\./, {}, true);
+      }
       const other = await post(gateway, "/v1/nothing", undefined, "{}", agent);
       assertError(other, 404, "not_found_error", /The endpoints of this gateway/, {}, true);
     });

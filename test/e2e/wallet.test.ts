@@ -248,19 +248,23 @@ t.test("wallets and running calls", async (t) => {
       t.equal(record["cost_vnd"], formatVnd(cost));
     });
 
-    t.test("ends with an error event of the Responses protocol", async (t) => {
-      const customer = await customerWith(gateway, "3.75");
-      const answer = await post(
-        gateway,
-        paths.responses,
-        customer,
-        bodies.responses(ENDLESS, { stream: true }),
-      );
-      const last = eventsOf(answer.text).at(-1);
-      t.equal(last.type, "error");
-      t.equal(last.code, "insufficient_balance");
-      t.equal((await billedCall(gateway, customer))["outcome"], "exhausted");
-    });
+    t.test(
+      "ends with both events of the Responses protocol, after which no agent tries again",
+      async (t) => {
+        const customer = await customerWith(gateway, "3.75");
+        const answer = await post(
+          gateway,
+          paths.responses,
+          customer,
+          bodies.responses(ENDLESS, { stream: true }),
+        );
+        const [error, last] = eventsOf(answer.text).slice(-2);
+        t.match(error, { type: "error", code: "insufficient_balance" });
+        const failed = { status: "failed", error: { code: "insufficient_quota" } };
+        t.match(last, { type: "response.failed", response: failed });
+        t.equal((await billedCall(gateway, customer))["outcome"], "exhausted");
+      },
+    );
 
     t.test("continues if a top-up comes in time", async (t) => {
       const customer = await customerWith(gateway, "3.75");

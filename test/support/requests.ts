@@ -157,6 +157,7 @@ export async function openStream(
   path: string,
   caller: Caller,
   body: object,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<OpenCall> {
   const sent = request({
     host: "127.0.0.1",
@@ -164,7 +165,11 @@ export async function openStream(
     path,
     method: "POST",
     agent: false,
-    headers: { "content-type": "application/json", authorization: `Bearer ${caller?.key}` },
+    headers: {
+      "content-type": "application/json",
+      authorization: `Bearer ${caller?.key}`,
+      ...more,
+    },
   });
   let head: IncomingMessage | undefined;
   let text = "";

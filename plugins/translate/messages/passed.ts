@@ -25,10 +25,6 @@ class PassedMessages implements StreamTranslator {
     if (!this.over) this.fail(TRUNCATED);
   }
 
-  cut(): void {
-    if (!this.over) this.fail(TRUNCATED);
-  }
-
   private take(event: JsonObject): void {
     this.started = true;
     this.over = event["type"] === "message_stop" || event["type"] === "error";

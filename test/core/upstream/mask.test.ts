@@ -57,12 +57,13 @@ t.test(
 t.test(
   "a customer sees no key of the operator in a refusal, nor in the middle of a stream",
   async (t) => {
-    const body = (stream: boolean) =>
-      JSON.stringify({ model: "m", stream, messages: [{ role: "user" }] });
+    const body = (stream: boolean, content: string) =>
+      JSON.stringify({ model: "m", stream, messages: [{ role: "user", content }] });
     const server = await startServer([], (request, response) => {
       const key = request.headers.authorization;
       const { port } = request.socket.address() as { port: number };
-      const error = { error: { message: `wrong ${key} at 127.0.0.1:${port}`, code: "bad" } };
+      const message = `wrong ${key} at 127.0.0.1:${port}`;
+      const error = { error: { message, code: "bad" } };
       let text = "";
       request.on("data", (chunk) => (text += chunk));
       request.once("end", () => {
@@ -72,16 +73,22 @@ t.test(
         }
         response.writeHead(200, { "content-type": "text/event-stream" });
         response.write('data: {"choices":[{"delta":{"content":"a"}}]}\n\n');
-        return response.end(`data: ${JSON.stringify(error)}\n\n`);
+        const sent = text.includes("a string") ? { error: `${message}, "code":"bad"` } : error;
+        return response.end(`data: ${JSON.stringify(sent)}\n\n`);
       });
     });
     t.teardown(() => server.close());
-    for (const stream of [false, true]) {
+    for (const [stream, error] of [
+      [false, "an object"],
+      [true, "an object"],
+      [true, "a string"],
+    ] as const) {
       const client = await RawClient.open(server.port);
-      await client.send(rawPost("/v1/chat/completions", "key", body(stream)));
+      await client.send(rawPost("/v1/chat/completions", "key", body(stream, error)));
       const reply = (await client.response()).body.toString();
       t.match(reply, "wrong Bearer *** at ***");
-      t.match(reply, '"code":"bad"');
+      t.match(reply, /\\?"code\\?":\\?"bad/);
+      t.notMatch(reply, /ended before completion/);
       client.destroy();
     }
   },

@@ -6,6 +6,7 @@ import { kindOf, type Wire } from "../../../core/wire/wire.ts";
 import { wires } from "../../../core/wire/wires.ts";
 
 const event = (text: string) => new ServerEvent(Buffer.from(text));
+const STREAM = { id: "call", at: 0, model: "m", events: 0 };
 const IMITATIONS = [
   "[DONE]",
   "data: [DONE]",
@@ -40,7 +41,10 @@ const KINDS: readonly [Protocol, string, EventKind][] = [
   ["chat", "data:[DONE]\r\n\r\n", "terminal"],
   ["chat", ": comment\n\n", "data"],
   ["chat", 'data: {"error":{"message":"x"}}\n\n', "error"],
+  ["chat", 'data: {"error":"x"}\n\n', "error"],
   ["chat", 'data: {"choices":[],"error":null}\n\n', "data"],
+  ["chat", 'data: {"choices":[],"error":""}\n\n', "data"],
+  ["chat", 'data: {"choices":[{"delta":{"error":"x"}}]}\n\n', "data"],
   ["chat", 'data: {"choices":[{"delta":{"error":{}}}]}\n\n', "data"],
   ["responses", 'event: response.completed\ndata: {"type":"response.completed"}\n\n', "terminal"],
   ["responses", 'event: response.incomplete\ndata: {"type":"response.incomplete"}\n\n', "terminal"],
@@ -74,15 +78,15 @@ t.test("the kind of an event", async (t) => {
     });
 
     t.test(
-      `is an error for the gateway's own error event, which is one event: ${protocol}`,
+      `is an error for the gateway's own error, which is one event, of Responses two: ${protocol}`,
       async (t) => {
         const refusal = refuse.upstreamFailed('it "broke"\n\ndata: [DONE]\n\n');
         const kinds: string[] = [];
         const reader = new SseReader();
-        reader.push(Buffer.from(wires[protocol].errorEvent(refusal, 0)), (each) => {
+        reader.push(Buffer.from(wires[protocol].errorEvent(refusal, STREAM)), (each) => {
           kinds.push(kindOf(each, wires[protocol]));
         });
-        t.strictSame(kinds, ["error"]);
+        t.strictSame(kinds, protocol === "responses" ? ["error", "error"] : ["error"]);
       },
     );
   }
@@ -105,9 +109,12 @@ t.test("the kind of an event", async (t) => {
 
   t.test("lets a stream end without a terminal event only after its stop reason", async (t) => {
     const stop = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
-    const open = 'data: {"choices":[{"delta":{"content":"x"},"finish_reason":null}]}\n\n';
     t.equal(wires.chat.mayEndAt(event(stop)), true);
-    t.equal(wires.chat.mayEndAt(event(open)), false);
+    // SGLang and Ollama send an empty reason, others its name.
+    for (const none of ["null", '""', '"null"']) {
+      const open = `data: {"choices":[{"delta":{"content":"x"},"finish_reason":${none}}]}\n\n`;
+      t.equal(wires.chat.mayEndAt(event(open)), false, none);
+    }
     const reason = 'event: message_delta\ndata: {"delta":{"stop_reason":"end_turn"}}\n\n';
     t.equal(wires.messages.mayEndAt(event(reason)), true);
     t.equal(wires.messages.mayEndAt(event(delta.messages("stop_reason"))), false);

@@ -163,7 +163,7 @@ t.test("what the page of clients tells customers to copy", async (t) => {
         JSON.parse(value ?? ""),
       ]),
     );
-    t.match(toml, /^\[model_providers\.my-gate-co\]$/m);
+    t.match(toml, /^\[model_providers\.my-gate-co\]\n(.+\n)*stream_idle_timeout_ms = 900000$/m);
     t.match(config, { model: CHAT_MODEL, model_provider: "my-gate-co", wire_api: "responses" });
     const key = envOf(output)[config["env_key"]] ?? "";
     t.equal(key, someone.key);

@@ -355,20 +355,4 @@ t.test("Chat streams: what reaches the gateway", async (t) => {
       t.equal(recorder.written[3]?.text, "data: [DONE]\n\n");
     },
   );
-
-  t.test("a stream that is cut ends with an error of its own protocol", async (t) => {
-    const failure = { status: 402, type: "insufficient_balance", message: "top up" };
-    const recorder = new Recorder();
-    const stream = translator("chat", { model: "m" }, {}, recorder);
-    stream.event({ type: undefined, data: JSON.stringify(START.data) });
-    stream.cut(failure);
-    stream.end("eof");
-    const error = { message: "top up", type: "insufficient_balance", param: null, code: null };
-    const last = recorder.written.at(-1);
-    t.equal(last?.mark, "error");
-    t.equal(last?.text, `data: ${JSON.stringify({ error })}\n\n`);
-    const early = new Recorder();
-    translator("chat", { model: "m" }, {}, early).cut(failure);
-    t.strictSame(early.httpError, { status: 402, body: { error } });
-  });
 });

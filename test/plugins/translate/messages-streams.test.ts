@@ -387,33 +387,31 @@ t.test("Messages streams: no unnecessary delay", async (t) => {
     t.strictSame(send(tool(1, undefined, undefined, '"x"')), [delta]);
   });
 
+  t.test("the name of an empty finish reason hides neither the reason nor a cut", async (t) => {
+    const streamed = (finish: readonly string[]) => {
+      const recorder = new Recorder();
+      const stream = translator("messages", { model: "m" }, {}, recorder);
+      for (const reason of ["null", ...finish]) {
+        const { data } = chunk({ content: "a" }, reason);
+        stream.event({ type: undefined, data: JSON.stringify(data) });
+      }
+      stream.end("eof");
+      return recorder.text;
+    };
+    t.match(streamed(["length"]), /"stop_reason":"max_tokens"[\s\S]*message_stop/);
+    t.match(streamed([]), /event: error\n.*ended before completion/);
+  });
+
   t.test("only the very last event is terminal", async (t) => {
     const recorder = new Recorder();
     const stream = translator("messages", { model: "m" }, {}, recorder);
     stream.event({ type: undefined, data: JSON.stringify(chunk({ content: "a" }).data) });
     stream.event({ type: undefined, data: "[DONE]" });
-    stream.cut({ status: 402, type: "insufficient_balance", message: "late" });
     stream.end("reset");
     t.strictSame(
       recorder.written.map(({ mark }) => mark),
       ["usage", "event", "event", "event", "usage", "terminal"],
     );
     t.match(recorder.written.at(-1)?.text ?? "", /^event: message_stop\n/);
-  });
-
-  t.test("a stream that is cut ends with an error of its own protocol", async (t) => {
-    const failure = { status: 402, type: "insufficient_balance", message: "top up", code: "x" };
-    const recorder = new Recorder();
-    const stream = translator("messages", { model: "m" }, {}, recorder);
-    stream.event({ type: undefined, data: JSON.stringify(chunk({ content: "a" }).data) });
-    stream.cut(failure);
-    stream.event({ type: undefined, data: "[DONE]" });
-    const last = recorder.written.at(-1);
-    t.equal(last?.mark, "error");
-    const error = { type: "insufficient_balance", message: "top up" };
-    t.equal(last?.text, `event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`);
-    const early = new Recorder();
-    translator("messages", { model: "m" }, {}, early).cut(failure);
-    t.strictSame(early.httpError, { status: 402, body: { type: "error", error } });
   });
 });

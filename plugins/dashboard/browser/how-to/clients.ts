@@ -43,6 +43,9 @@ export function addressFor({ protocol }: Pick<Client, "protocol">, base: string)
   return protocol === "messages" ? base : `${base}/v1`;
 }
 
+/** A model may think as long as a call may take. By itself Codex gives up after 300 s, and sends the call again. */
+const CODEX_IDLE_MS = 900_000;
+
 /** Common clients, in the order of the page. */
 export const clients: readonly Client[] = [
   {
@@ -75,7 +78,8 @@ model_provider = "${idOf(name)}"
 name = ${JSON.stringify(name)}
 base_url = "${base}/v1"
 env_key = "${variable}"
-wire_api = "responses"`;
+wire_api = "responses"
+stream_idle_timeout_ms = ${CODEX_IDLE_MS}`;
       return [
         file(home(system, ".codex/config.toml"), config),
         shell(system, { [variable]: key }, "codex"),

@@ -13,9 +13,7 @@ import {
   brokenForMessages,
   chatErrorIn200,
   endedBy,
-  type Failure,
   MALFORMED,
-  messagesFailure,
   OVERSIZED,
   type Reply,
   TRUNCATED,
@@ -83,10 +81,6 @@ export class ChatToMessagesStream implements StreamTranslator {
     else this.fail(brokenForMessages(TRUNCATED));
   }
 
-  cut(failure: Failure): void {
-    if (!this.over) this.fail(messagesFailure(failure));
-  }
-
   private chunk(chunk: JsonObject, mayReport: boolean): void {
     // Reading the report in all its places takes a third of the time of a chunk.
     if (mayReport) readUsage("chat", chunk, this.usage);
@@ -101,7 +95,7 @@ export class ChatToMessagesStream implements StreamTranslator {
     if (!this.started) this.start(chunk["id"]);
     this.delta(objectOf(choice["delta"]) ?? {});
     // Only stores the reason, because usage usually follows it.
-    this.finishReason ||= reason;
+    if (reason !== "null") this.finishReason ||= reason;
     this.matched ||= matchedStop(choice);
     if (this.blocks.overfull) this.fail(brokenForMessages(OVERSIZED));
   }

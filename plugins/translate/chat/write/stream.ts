@@ -9,8 +9,6 @@ import {
 } from "../../../../core/plugin/index.ts";
 import {
   brokenForChat,
-  chatFailure,
-  type Failure,
   MALFORMED,
   messagesErrorToChat,
   OVERSIZED,
@@ -60,10 +58,6 @@ export class MessagesToChatStream implements StreamTranslator {
     if (this.over) return;
     if (how === "eof" && this.stopReason !== "") this.complete();
     else this.fail(brokenForChat(TRUNCATED, "upstream_truncated"));
-  }
-
-  cut(failure: Failure): void {
-    if (!this.over) this.fail(chatFailure(failure));
   }
 
   private ping(): void {

@@ -11,9 +11,7 @@ import {
 import type { MessagesContext } from "../../chat/write/request.ts";
 import {
   brokenForMessages,
-  type Failure,
   MALFORMED,
-  messagesFailure,
   OVERSIZED,
   type Reply,
   responsesErrorIn200,
@@ -65,10 +63,6 @@ export class ResponsesToMessagesStream implements StreamTranslator {
   /** A response ends with an event of its own. */
   end(): void {
     if (!this.over) this.fail(brokenForMessages(TRUNCATED));
-  }
-
-  cut(failure: Failure): void {
-    if (!this.over) this.fail(messagesFailure(failure));
   }
 
   private take(event: JsonObject, name: string | undefined): void {

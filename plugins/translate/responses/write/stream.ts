@@ -1,5 +1,4 @@
 import {
-  encodeComment,
   encodeEvent,
   isObject,
   type JsonObject,
@@ -10,8 +9,6 @@ import {
 import { explanationOf } from "../../chat/write/answer.ts";
 import {
   brokenForChat,
-  chatFailure,
-  type Failure,
   MALFORMED,
   messagesErrorToChat,
   type Reply,
@@ -101,12 +98,9 @@ export class MessagesToResponsesStream implements StreamTranslator {
     else this.fail(brokenForChat(TRUNCATED, "upstream_truncated"));
   }
 
-  cut(failure: Failure): void {
-    if (!this.over) this.fail(chatFailure(failure));
-  }
-
   private ping(): void {
-    if (this.started && !this.over) this.client.write(encodeComment("ping"), "comment");
+    // Codex counts the time between events, not between comments.
+    if (this.started) this.write("keepalive", {});
   }
 
   /** Ends the stream with an error: the whole reply, if nothing was written. */
@@ -117,10 +111,12 @@ export class MessagesToResponsesStream implements StreamTranslator {
       this.client.refuse(status, body);
       return;
     }
-    const { code, message } = body.error;
+    const { message, param } = body.error;
     // An error of Messages has no code, also if it comes from a translation of Chat.
-    const known = message === TRUNCATED ? "upstream_truncated" : code;
-    const response = this.response.failed(known ?? "server_error", message);
+    const known = message === TRUNCATED ? "upstream_truncated" : body.error.code;
+    const code = known ?? "server_error";
+    this.write("error", { code, message, param, error: { ...body.error, code } });
+    const response = this.response.failed(code, message);
     this.write("response.failed", { response }, "error");
   }
 
