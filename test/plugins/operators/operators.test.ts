@@ -386,6 +386,42 @@ t.test("operators", async (t) => {
     ]);
   });
 
+  t.test(
+    "withdraw what they have asked for by mistake, and no one else's without the right",
+    async (t) => {
+      const { accountId } = await createCustomer(gateway);
+      const path = `/accounts/${accountId}/credits`;
+      const body = { amount_vnd: LARGE, reference: "mistake", reason: "a contract" };
+      const askedAgain = async () => {
+        t.equal((await admin(finance.session, "POST", path, body)).status, 428);
+        const { list } = (await admin(owner.session, "GET", "/approvals?state=pending")).body;
+        const [{ id }, ...others] = list as [{ id: string }];
+        t.strictSame(others, []);
+        return `/approvals/${id}`;
+      };
+      const support = await createOperator(gateway, "support");
+      const first = await askedAgain();
+      const reason = { reason: "the wrong customer" };
+      t.match(await admin(support.session, "POST", `${first}/refuse`, reason), {
+        status: 403,
+        body: { error: { code: "role_forbids" } },
+      });
+      t.match(await admin(finance.session, "POST", `${first}/approve`, {}), {
+        status: 403,
+        body: { error: { code: "own_approval" } },
+      });
+      t.match(await admin(finance.session, "POST", `${first}/refuse`, reason), {
+        status: 200,
+        body: { state: "refused", decided_by: finance.email, note: "the wrong customer" },
+      });
+      t.equal((await admin(owner.session, "POST", `${first}/approve`, {})).status, 409);
+      const next = await askedAgain();
+      t.not(next, first, "it can be asked for again");
+      t.equal((await admin(owner.session, "POST", `${next}/refuse`, reason)).status, 200);
+      t.equal((await wallet(gateway, accountId)).balance, "0");
+    },
+  );
+
   t.test("count the shared token as one of the two, and what it made too", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const path = `/accounts/${accountId}/adjustments`;
