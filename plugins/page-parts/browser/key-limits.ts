@@ -4,7 +4,7 @@ import { date, dayBefore, number, vnd } from "./format.ts";
 import { t } from "./text.ts";
 
 /** The limits of an API key, as every API shows them. What is not limited is left out. */
-export interface KeyLimits {
+interface KeyLimits {
   readonly paused?: true;
   readonly ends_at?: string;
   readonly models?: readonly string[];
