@@ -29,7 +29,7 @@ export interface Limited {
   readonly id: string;
 }
 
-/** The amount that a key, or a member, may spend in a period, as the purse that its calls count against. It begins when it is set. */
+/** The amount that a key, or a member, may spend in a period, as the purse that its calls count against. It begins when it is first set. */
 export interface KeyBudget extends Purse {
   readonly period: "day" | "month" | "total";
   /** The first instant of the next period; undefined if there is none. */

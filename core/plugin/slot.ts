@@ -125,6 +125,8 @@ interface Customers {
   readonly signUp: "open" | "invited" | "closed";
   /** Addresses of the texts that customers agree to when they sign up; both undefined if there are none. */
   readonly agreements: { readonly terms?: string; readonly privacy?: string };
+  /** Maximum active keys of one account. */
+  readonly activeKeysMax: number;
 
   /**
    * Sets the password of an account's owner and marks their address as verified. Returns false if no plugin signs
@@ -213,6 +215,7 @@ export const noCustomers: Customers = {
   publicUrl: undefined,
   signUp: "closed",
   agreements: {},
+  activeKeysMax: 10,
   setPassword: async () => false,
   recipient: async () => undefined,
   unproven: async () => switchedOff("accounts"),

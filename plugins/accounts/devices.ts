@@ -8,7 +8,10 @@ const VALID_DAYS = 365;
 /** Maximum devices of one account. A new one replaces the one that was not used for the longest time. */
 const DEVICES_MAX = 20;
 
-/** Remembers the browsers in which an account has signed in. Each has a random cookie; the database has its hash. */
+/**
+ * Remembers the browsers in which an account has signed in. Each has a random cookie; the database has a hash of it for
+ * each account, so that a browser which several people use is known for all of them.
+ */
 export class Devices {
   constructor(
     private readonly database: Services["database"],
@@ -23,11 +26,10 @@ export class Devices {
   ): Promise<string | undefined> {
     const token = tokenIn(request.headers["cookie"], isSecure, "device");
     if (token === undefined) return undefined;
-    const hash = hashOf(token);
+    const hash = hashFor(token, accountId ?? NO_ACCOUNT);
     const found = await this.database.query(
-      `update account_devices set seen_at = $3
-      where token_hash = $1 and account_id = $2 and seen_at > $4 returning token_hash`,
-      [hash, accountId ?? NO_ACCOUNT, this.at(0), this.at(VALID_DAYS)],
+      "update account_devices set seen_at = $2 where token_hash = $1 and seen_at > $3 returning token_hash",
+      [hash, this.at(0), this.at(VALID_DAYS)],
     );
     return found.length > 0 ? hash.toString("base64url") : undefined;
   }
@@ -42,17 +44,18 @@ export class Devices {
   }
 
   /** Remembers this browser, and returns its `set-cookie` header. */
-  async remember(accountId: string, isSecure: boolean): Promise<string> {
-    const token = newToken();
+  async remember(request: PlainRequest, accountId: string, isSecure: boolean): Promise<string> {
+    const token = tokenIn(request.headers["cookie"], isSecure, "device") ?? newToken();
     await this.database.query(
       `with replaced as (
         delete from account_devices where token_hash in (
-          select token_hash from account_devices where account_id = $2
+          select token_hash from account_devices where account_id = $2 and token_hash <> $1
           order by seen_at desc offset ${DEVICES_MAX - 1}
         )
       )
-      insert into account_devices (token_hash, account_id, seen_at) values ($1, $2, $3)`,
-      [hashOf(token), accountId, this.at(0)],
+      insert into account_devices (token_hash, account_id, seen_at) values ($1, $2, $3)
+      on conflict (token_hash) do update set seen_at = $3`,
+      [hashFor(token, accountId), accountId, this.at(0)],
     );
     return cookieOf(token, (VALID_DAYS * DAY_MS) / 1000, isSecure, "device");
   }
@@ -67,4 +70,8 @@ export class Devices {
   private at(daysAgo: number): Date {
     return new Date(this.clock.now() - daysAgo * DAY_MS);
   }
+}
+
+function hashFor(token: string, accountId: string): Buffer {
+  return hashOf(`${token} ${accountId}`);
 }

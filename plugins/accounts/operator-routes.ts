@@ -128,7 +128,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
         if (wanted.to !== before.email) {
           const result = await credentials.changeEmail(accountId, wanted.to);
           if (result === "no_account") return unknownAccount();
-          if (result === "email_taken") return emailTaken();
+          if (result === "email_taken") return emailTaken(wanted.to);
           tellBoth(context, before, wanted.to);
         }
         return done({ id: accountId, email: wanted.to, email_before: before.email });
@@ -249,9 +249,9 @@ function unknownAccount(): Refusal {
   return refuse.notFound("There is no such account. `account list` lists all accounts.", "account");
 }
 
-function emailTaken(): Refusal {
-  return refuse.conflict("Another account has this email address. Nothing has changed.", {
-    code: "email_taken",
-    param: "to",
-  });
+function emailTaken(email: string): Refusal {
+  const message =
+    "Another account has this email address. Nothing has changed. If both are of one customer, first give that one another " +
+    `address: account email --account ${email} --to OTHER`;
+  return refuse.conflict(message, { code: "email_taken", param: "to" });
 }

@@ -14,6 +14,7 @@ export function provide(context: AccountContext): void {
 
     signUp: context.options.sign_up,
     agreements: agreementsOf(context.options),
+    activeKeysMax: context.options.active_keys_max,
 
     async setPassword(accountId, password) {
       const passwordHash = await context.passwords.hash(password);

@@ -4,8 +4,6 @@ import {
   type Fault,
   type Plugin,
   type Services,
-  v,
-  whole,
 } from "../../core/plugin/index.ts";
 import { accountRoutes } from "./accounts.ts";
 import { actionRoutes } from "./actions.ts";
@@ -28,17 +26,12 @@ import { usageRoutes } from "./usage.ts";
 export const provides = ["guards.operator"];
 export const uses = ["wallets", "operations", "corrections"];
 
-export const options = v.strictObject({
-  /** Maximum active keys of one account. */
-  active_keys_max: v.optional(whole(1, 1000), 10),
-});
-
 export function review(_options: unknown, config: Config): readonly Fault[] {
   return reviewToken(config);
 }
 
 /** Serves the admin API under `/admin/v1` to clients with the admin token. Takes no part in calls. */
-export default function admin(services: Services, settings: v.InferOutput<typeof options>): Plugin {
+export default function admin(services: Services): Plugin {
   const token = new AdminToken(services);
 
   return {
@@ -53,7 +46,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
       addOperatorRoutes(router, services, "/admin/v1", [
         ...accountRoutes(services),
         ...standingRoutes(services),
-        ...keyRoutes(services, settings.active_keys_max),
+        ...keyRoutes(services),
         ...moneyRoutes(services),
         ...driftRoutes(services),
         ...usageRoutes(services),

@@ -14,7 +14,7 @@ import { keyChange, keyLimit, keySearch, newKey } from "./input.ts";
 import { unknownAccount, unknownKey } from "./unknown.ts";
 
 /** Routes to create, list, find, limit and revoke API keys. Only the reply that creates a key has its secret. */
-export function keyRoutes(services: Services, activeKeysMax: number): OperatorRoute[] {
+export function keyRoutes(services: Services): OperatorRoute[] {
   const { accounts, keys } = services;
   const subject: OperatorRoute["subject"] = async ({ key = "" }) => {
     const [found] = isId(key) ? await accounts.findKeys(key) : [];
@@ -34,6 +34,7 @@ export function keyRoutes(services: Services, activeKeysMax: number): OperatorRo
         const refusal = keyLimits.refusal(wanted.limits, services);
         if (refusal) return refusal;
         const { name, limits } = wanted;
+        const { activeKeysMax } = services.customers.current;
         const result = await keys.create(account, name, activeKeysMax, limits);
         switch (result.kind) {
           case "created":

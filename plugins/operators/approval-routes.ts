@@ -63,7 +63,8 @@ export function approvalRoutes({ accounts }: Services, approvals: Approvals): Op
     {
       method: "POST",
       path: "/approvals/:approval/refuse",
-      right: "money",
+      // All who can ask for a movement can withdraw theirs.
+      right: "refund",
       subject,
       async handle({ params, body }, operator) {
         const wanted = readBody(refusal, body);

@@ -10,6 +10,7 @@ import {
   type Refusal,
   type Router,
   refuse,
+  roles,
   type Services,
 } from "../../core/plugin/index.ts";
 import type { Options } from "./options.ts";
@@ -153,9 +154,14 @@ export class Approvals {
       : undecided(found, operator);
   }
 
+  /** Refuses a request. Its proposer withdraws it so, even without the right to decide. */
   async refuse(id: string, operator: Operator, note: string): Promise<Approval | Refusal> {
     const decided = await this.decide(id, operator, "refused", note);
-    return decided ?? undecided(await this.find(id), operator);
+    if (decided) return decided;
+    const found = await this.find(id);
+    return found?.state === "pending" && !roles.allow(operator.role, "money")
+      ? refuse.forbidden("Another person has asked for it.", { code: "role_forbids" })
+      : undecided(found, operator);
   }
 
   /** Ends what waits for the request of this path: there is nothing to decide. */
@@ -228,17 +234,21 @@ export class Approvals {
     return (await this.find(id)) ?? approval;
   }
 
-  /** Decides a pending row. Returns it; undefined if it is not pending, or its proposer must not. */
+  /** Decides a pending row. Returns it; undefined if it is not pending, or this person must not. */
   private async decide(
     id: string,
-    { name, person }: Operator,
+    { name, person, role }: Operator,
     state: "approved" | "refused",
     note: string | null,
   ): Promise<Approval | undefined> {
     const [decided] = await this.services.database.query<Approval>(
       `update operator_approvals set state = $2, decided_by = $3, decided_person = $4, decided_at = $5, note = $6
-      where id = $1 and state = 'pending' and proposed_person <> $4 and proposed_at > $7 returning ${COLUMNS}`,
-      [id, state, name, person, this.now(), note, new Date(this.services.clock.now() - VALID_MS)],
+      where id = $1 and state = 'pending' and proposed_at > $7
+        and case when proposed_person = $4 then $2 = 'refused' else $8 end returning ${COLUMNS}`,
+      [
+        ...[id, state, name, person, this.now(), note],
+        ...[new Date(this.services.clock.now() - VALID_MS), roles.allow(role, "money")],
+      ],
     );
     return decided;
   }
@@ -305,7 +315,7 @@ function undecided(found: Approval | undefined, { person }: Operator): Refusal {
   if (!found)
     return refuse.notFound("There is no such approval. `approval list` lists them.", "approval");
   if (found.state === "pending" && found.proposedPerson === person) {
-    return refuse.forbidden("You have asked for it yourself: another person must decide.", {
+    return refuse.forbidden("You have asked for it yourself: another person must approve it.", {
       code: "own_approval",
     });
   }

@@ -90,7 +90,7 @@ export const commands: readonly Command[] = [
   },
   {
     words: "approval refuse",
-    about: "end a request for a movement; nothing changes",
+    about: "end a request for a movement, or withdraw your own; nothing changes",
     method: "POST",
     path: `${BASE}/approvals/:approval/refuse`,
     options: [

@@ -14,7 +14,7 @@ import {
   whole,
 } from "../../core/plugin/index.ts";
 import type { People, Person } from "./people.ts";
-import type { NamedToken, Tokens } from "./tokens.ts";
+import { type NamedToken, TOKENS_MAX, type Tokens } from "./tokens.ts";
 
 const NAME = "a name of 1 to 40 lower-case letters, digits and hyphens";
 const DAYS = "a whole number of days from 1 to 400";
@@ -127,15 +127,13 @@ export function operatorRoutes(
         if (isRefusal(wanted)) return wanted;
         const { name, role, days } = wanted;
         const made = await tokens.create(name, role, person, days);
-        if (made)
+        if (typeof made === "object")
           return done({ id: made.id, name, role, ends_at: made.endsAt, token: made.token }, 201);
-        return refuse.conflict(
-          "A token in use has this name. Choose another one, or revoke it first.",
-          {
-            code: "name_taken",
-            param: "name",
-          },
-        );
+        const message =
+          made === "name_taken"
+            ? "A token in use has this name. Choose another one, or revoke it first."
+            : `${TOKENS_MAX} tokens are in use, the maximum; revoke some first.`;
+        return refuse.conflict(message, { code: made, param: "name" });
       },
     },
     {

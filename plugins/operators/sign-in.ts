@@ -76,9 +76,13 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
         const { person } = found;
         const sealer = services.keySealer.current;
         if (!sealer) return noSealer();
-        const secret = newTotpSecret();
-        const { sealed, sealedBy } = sealer.seal(person.id, person.id, secret);
-        await people.setFactor(person.id, sealed, sealedBy);
+        // A page that is opened again shows what the app has scanned already.
+        const known = secretOf(person);
+        const secret = known ?? newTotpSecret();
+        if (known === undefined) {
+          const { sealed, sealedBy } = sealer.seal(person.id, person.id, secret);
+          await people.setFactor(person.id, sealed, sealedBy);
+        }
         const uri = totpUri(secret, "Tollgate console", person.email);
         const { toString: drawn } = await import("qrcode");
         const qr = await drawn(uri, { type: "svg", errorCorrectionLevel: "M", margin: 4 });
@@ -207,11 +211,14 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
     return undefined;
   }
 
-  function stepIn({ id, sealed, sealedBy }: Person, code: string): number | undefined {
-    if (sealed === null || sealedBy === null) return undefined;
-    const record = { keyId: id, accountId: id, sealed, sealedBy };
-    const secret = services.keySealer.current?.unseal(record);
+  function stepIn(person: Person, code: string): number | undefined {
+    const secret = secretOf(person);
     return secret === undefined ? undefined : stepOf(secret, code, services.clock.now());
+  }
+
+  function secretOf({ id, sealed, sealedBy }: Person): string | undefined {
+    if (sealed === null || sealedBy === null) return undefined;
+    return services.keySealer.current?.unseal({ keyId: id, accountId: id, sealed, sealedBy });
   }
 }
 

@@ -12,7 +12,7 @@ const PROVEN_MS = 15 * MINUTE_MS;
 const SEEN_EVERY_MS = MINUTE_MS;
 /** An ended token is listed for this long. */
 const LISTED_MS = 30 * 24 * 60 * MINUTE_MS;
-const TOKENS_MAX = 1_000;
+export const TOKENS_MAX = 1_000;
 const SESSION = "ops-";
 const NAMED = "opt-";
 const TOKEN = /^op[st]-[\w-]{43}$/;
@@ -79,7 +79,7 @@ export class Tokens {
     return ended.length > 0;
   }
 
-  /** Makes a named token. Its text is not stored. Returns undefined if one in use has this name. */
+  /** Makes a named token. Its text is not stored. Returns what is in the way if it is not made. */
   async create(name: string, role: Role, person: string, days: number) {
     const token = NAMED + newToken();
     const endsAt = new Date(this.clock.now() + days * 24 * 60 * MINUTE_MS);
@@ -91,11 +91,16 @@ export class Tokens {
     const made = await this.database.query(
       `insert into operator_tokens (id, name, token_hash, role, person, made_at, ends_at)
       select $1, $2, $3, $4, $5, $6, $7
-      where (select count(*) from operator_tokens where revoked_at is null) < ${TOKENS_MAX}
+      where (select count(*) from operator_tokens where revoked_at is null and ends_at > $6) < ${TOKENS_MAX}
       on conflict do nothing returning id`,
       [id, name, hashOf(token), role, person, this.now(), endsAt],
     );
-    return made.length > 0 ? { id, token, endsAt } : undefined;
+    if (made.length > 0) return { id, token, endsAt };
+    const named = await this.database.query(
+      "select from operator_tokens where name = $1 and revoked_at is null",
+      [name],
+    );
+    return named.length > 0 ? "name_taken" : "tokens_full";
   }
 
   list(): Promise<NamedToken[]> {

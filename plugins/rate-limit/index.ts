@@ -146,7 +146,7 @@ function tooFast(
 }
 
 function tooManyAtOnce(whose: string, most: number): Refusal {
-  const message = `${whose} limited to ${callsOf(most)} at once; wait for one to finish.`;
+  const message = `${whose} limited to ${callsOf(most)} at once; wait for one to finish. It counts one that its client has left too, until its upstream ends.`;
   return limited(message, ["retry-after", "1"]);
 }
 

@@ -28,7 +28,7 @@ export const commands: readonly Command[] = [
   },
   {
     words: "upstream on",
-    about: "send calls there again; state the same --model and --key",
+    about: "send calls there again, and say what is still off; state the same --model and --key",
     method: "POST",
     path,
     fields: { off: false },

@@ -7,6 +7,7 @@ import {
   mapping,
   type OperatorRoute,
   type PlainRequest,
+  type Refusal,
   readBody,
   refuse,
   type Services,
@@ -15,6 +16,12 @@ import {
 } from "../../core/plugin/index.ts";
 
 type Upstream = NonNullable<ReturnType<Services["upstreams"]["get"]>>;
+type Place = {
+  readonly name: string;
+  readonly upstream: Upstream;
+  readonly known: ReturnType<typeof routeOf>;
+  readonly key: Upstream["keys"][number] | undefined;
+};
 type Trial = Awaited<ReturnType<Upstream["try"]>>;
 
 const REASON = "a reason of 1 to 500 characters on one line";
@@ -33,12 +40,17 @@ const wantedTrial = mapping({
   reason: v.optional(line(500, REASON)),
 });
 
+interface Stated {
+  readonly model?: string;
+  readonly key?: string;
+}
+
 /** Routes that switch upstreams and try them. Calls `changed` after each switch. */
 export function switchRoutes(services: Services, changed: () => Promise<void>): OperatorRoute[] {
   const { database, upstreams, catalogue } = services;
 
   /** Returns the upstream that a request names, its models, and the key that it states. */
-  function placeOf(request: PlainRequest, { model, key }: { model?: string; key?: string }) {
+  function placeOf(request: PlainRequest, { model, key }: Stated) {
     const name = request.params["name"] ?? "";
     const upstream = upstreams.get(name);
     if (!upstream) return refuse.notFound(`name: there is no upstream ${name}`, "name");
@@ -54,6 +66,43 @@ export function switchRoutes(services: Services, changed: () => Promise<void>): 
     return { name, upstream, known, key: key === undefined ? undefined : keys[0] };
   }
 
+  async function switchOff(found: Place | Refusal): Promise<object | Refusal> {
+    if (isRefusal(found)) return found;
+    await database.query(
+      "insert into switched_off (upstream, model, key) values ($1, $2, $3) on conflict do nothing",
+      [found.name, found.known?.route.model ?? "", found.key?.id ?? ""],
+    );
+    return {};
+  }
+
+  /** The place may have left the config since it was switched off. Returns what is still off of its upstream. */
+  async function switchOn(
+    { params: { name = "" } }: PlainRequest,
+    stated: Stated,
+    found: Place | Refusal,
+  ): Promise<object | Refusal> {
+    const { known, key } = isRefusal(found) ? {} : found;
+    const ended = await database.query(
+      "delete from switched_off where upstream = $1 and model = $2 and key = $3 returning upstream",
+      [name, known?.route.model ?? stated.model ?? "", key?.id ?? stated.key ?? ""],
+    );
+    const rows = await database.query<{ model: string; key: string }>(
+      "select model, key from switched_off where upstream = $1 order by model, key",
+      [name],
+    );
+    const last4Of = (id: string) =>
+      upstreams.get(name)?.keys.find((one) => one.id === id)?.last4 ?? id;
+    const still = rows.map(({ model, key }) => {
+      if (model === "" && key === "") return "all of it";
+      return key === "" ? `--model ${model}` : `--key ${last4Of(key)}`;
+    });
+    if (ended.length > 0) return { still_off: still };
+    if (still.length === 0) {
+      return isRefusal(found) ? found : refuse.conflict(`Nothing of ${name} is off.`);
+    }
+    return refuse.conflict(`This is not off. Of ${name} are off: ${still.join(", ")}.`);
+  }
+
   return [
     {
       method: "POST",
@@ -66,20 +115,13 @@ export function switchRoutes(services: Services, changed: () => Promise<void>): 
         if (model !== undefined && key !== undefined) {
           return refuse.badRequest("state a model or a key, not both", "key");
         }
-        const found = placeOf(request, {
-          ...(model !== undefined && { model }),
-          ...(key !== undefined && { key }),
-        });
-        if (isRefusal(found)) return found;
-        const row = [found.name, found.known?.route.model ?? "", found.key?.id ?? ""];
-        await database.query(
-          off
-            ? "insert into switched_off (upstream, model, key) values ($1, $2, $3) on conflict do nothing"
-            : "delete from switched_off where upstream = $1 and model = $2 and key = $3",
-          row,
-        );
+        const stated = { ...(model !== undefined && { model }), ...(key !== undefined && { key }) };
+        const found = placeOf(request, stated);
+        const still = off ? await switchOff(found) : await switchOn(request, stated, found);
+        if (isRefusal(still)) return still;
         await changed();
-        return done({ upstream: found.name, model: model ?? null, key: key ?? null, off });
+        const { name: upstream } = request.params;
+        return done({ upstream, model: model ?? null, key: key ?? null, off, ...still });
       },
     },
     {

@@ -24,7 +24,8 @@ export function newVoucherCode(): VoucherCode {
 
 /** Returns the hash of a code as a customer types it; undefined if no code looks like it. */
 export function voucherHash(typed: string): Buffer | undefined {
-  const plain = typed.toUpperCase().replace(/[\s-]/g, "").replace(/O/g, "0").replace(/[IL]/g, "1");
+  const characters = typed.toUpperCase().replace(/[^0-9A-Z]/g, "");
+  const plain = characters.replace(/O/g, "0").replace(/[IL]/g, "1");
   return /^[0-9A-HJKMNP-TV-Z]{20}$/.test(plain) ? hashOf(plain) : undefined;
 }
 

@@ -58,6 +58,7 @@ create index account_tokens_account on account_tokens (account_id);
 -- Browsers in which an account has signed in before. Their attempts have a limit of their own, so that strangers who
 -- guess at an account cannot keep its owner out.
 create table account_devices (
+  -- Of the browser's token and the account.
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   account_id uuid not null references accounts,
   seen_at timestamptz not null
@@ -303,11 +304,12 @@ begin
 end
 $$;
 
--- Returns false if the account has no second factor.
+-- Returns false if the account has no second factor. One that waits for its first code is none yet.
 create function drop_second_factor(owner uuid) returns boolean language plpgsql as $$
 begin
   perform lock_account(owner);
   delete from account_recovery_codes where account_id = owner;
+  delete from account_second_factors where account_id = owner and confirmed_at is null;
   delete from account_second_factors where account_id = owner;
   return found;
 end

@@ -52,7 +52,7 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
         if (account.passwordHash !== null) await context.tellOwnerAfter(accountId, "changed");
         const revoked = wanted.revoke_keys ? await revokeAll(context, accountId) : 0;
         // The link proves who this is, so guesses of strangers must not keep the owner from signing in now.
-        const device = await context.devices.remember(accountId, context.isSecure);
+        const device = await context.devices.remember(request, accountId, context.isSecure);
         const cookies = ["set-cookie", forgottenCookie(context.isSecure), "set-cookie", device];
         return done({ revoked_keys: revoked }, 200, cookies);
       },

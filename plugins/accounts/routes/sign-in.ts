@@ -94,7 +94,7 @@ export async function signedIn(
     const browser = `${request.remoteAddress}, ${agentOf(request)}`;
     // Before it is remembered: after a crash in between, the next sign-in from it writes the mail again.
     if (await devices.isUsed(accountId)) await context.tellOwner(accountId, "new-browser", browser);
-    cookies.push("set-cookie", await devices.remember(accountId, isSecure));
+    cookies.push("set-cookie", await devices.remember(request, accountId, isSecure));
   }
   return done(body, 200, cookies);
 }

@@ -15,8 +15,8 @@ interface Change {
   /** A text above the fields. */
   readonly about?: Child;
   readonly fields: readonly Pick<Field, "element">[];
-  /** The path and the body of the request, as the fields are now. */
-  request(): Request | Promise<Request>;
+  /** The path and the body of the request, as the fields are now. Undefined: nothing is to change, so the form closes. */
+  request(): Request | undefined | Promise<Request>;
   /** Sends it, and leaves the form open. Default: it is sent, and the form closes. */
   send?(path: string, body: object): Promise<void>;
   /** The command that does the same. */
@@ -122,7 +122,9 @@ export function openChange(change: Change): void {
     try {
       if (proof) await prove(proof.value);
       askForProof(false);
-      const { path, body } = await change.request();
+      const request = await change.request();
+      if (request === undefined) return dialog.close();
+      const { path, body } = request;
       if (change.send) return await change.send(path, body);
       const isFirst = change.movesMoney && !isConfirmed;
       const reply = await post(path, isFirst ? { ...body, confirm_above_vnd: "0" } : body);

@@ -1,6 +1,6 @@
 import { el } from "../../page-parts/browser/dom.ts";
 import { field } from "../../page-parts/browser/form.ts";
-import { type KeyLimits, limitFields } from "../../page-parts/browser/key-limits.ts";
+import { limitFields } from "../../page-parts/browser/key-limits.ts";
 import { openChange } from "./change.ts";
 import { commandText } from "./command-line.ts";
 import type { Key } from "./contract.ts";
@@ -8,29 +8,24 @@ import { t } from "./text.ts";
 
 type Done = () => Promise<void>;
 
-/** Sets the limits that the key's owner sees and can change too. Fields that stay as they are are not sent. */
+/** Sets the limits that the key's owner sees and can change too. */
 export function openLimits(key: Key, done: Done): void {
-  const limits = limitFields(key.limits);
+  const { element: about, changed } = limitFields(key.limits);
   const reason = reasonField();
-  const changed = () =>
-    Object.entries(limits.read()).filter(([name, value]) => {
-      const before = key.limits[name as keyof KeyLimits];
-      const isNone = value === null || (Array.isArray(value) && value.length === 0);
-      return isNone ? before !== undefined : JSON.stringify(value) !== JSON.stringify(before);
-    });
   openChange({
     title: `${t("key.limits")}: ${key.name}`,
-    about: limits.element,
+    about,
     fields: [reason],
-    request: () => ({
-      path: `/keys/${key.id}/limits`,
-      body: { ...Object.fromEntries(changed()), ...reasonOf(reason.input) },
-    }),
+    request() {
+      const limits = changed();
+      const body = { ...limits, ...reasonOf(reason.input) };
+      return Object.keys(limits).length > 0 ? { path: `/keys/${key.id}/limits`, body } : undefined;
+    },
     command: () =>
       commandText("key restrict", {
         key: key.id,
         ...Object.fromEntries(
-          changed().map(([name, value]) => [
+          Object.entries(changed()).map(([name, value]) => [
             name.replaceAll("_", "-"),
             String(value ?? "") === "" ? "none" : String(value),
           ]),

@@ -76,7 +76,8 @@ create table operator_approvals (
   proposed_at timestamptz not null,
   state text not null check (state in ('pending', 'approved', 'done', 'failed', 'refused', 'expired')),
   decided_by text,
-  decided_person text check (decided_person <> proposed_person),
+  -- Only a refusal, which withdraws the request, can be the proposer's own.
+  decided_person text check (decided_person <> proposed_person or state = 'refused'),
   decided_at timestamptz,
   note text
 );

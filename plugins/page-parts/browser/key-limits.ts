@@ -1,10 +1,10 @@
 import { el } from "./dom.ts";
-import { field } from "./form.ts";
+import { type Field, field } from "./form.ts";
 import { date, dayBefore, number, vnd } from "./format.ts";
 import { t } from "./text.ts";
 
 /** The limits of an API key, as every API shows them. What is not limited is left out. */
-export interface KeyLimits {
+interface KeyLimits {
   readonly paused?: true;
   readonly ends_at?: string;
   readonly models?: readonly string[];
@@ -48,8 +48,11 @@ type List = "models" | "addresses";
 /** The fields that limit a key, filled with its limits. An empty field does not limit. */
 export function limitFields(limits: KeyLimits = {}): {
   readonly element: HTMLElement;
-  /** Returns the limits as the API takes them. */
-  read(): Record<string, unknown>;
+  /**
+   * Returns the limits whose fields differ from `limits`, as the API takes them. Those that are not sent stay as another
+   * person, or an end within a day, has set them since.
+   */
+  changed(): Record<string, unknown>;
 } {
   const amount = (name: Amount) =>
     field(t(`keys.limit.${name}`), {
@@ -95,18 +98,19 @@ export function limitFields(limits: KeyLimits = {}): {
   );
   return {
     element,
-    read() {
+    changed() {
       const given: Record<string, unknown> = {};
-      for (const [name, { input }] of Object.entries(amounts)) {
-        const digits = input.value.replace(/[., ]/g, "");
+      const isChanged = ({ input }: Field) => input.value !== input.defaultValue;
+      for (const [name, amount] of Object.entries(amounts)) {
+        if (!isChanged(amount)) continue;
+        const digits = amount.input.value.replace(/[., ]/g, "");
         given[name] = digits === "" ? null : name.endsWith("_vnd") ? digits : Number(digits);
       }
-      for (const [name, { input }] of Object.entries(lists)) {
-        given[name] = input.value.split(/[\s,]+/).filter((item) => item !== "");
+      for (const [name, list] of Object.entries(lists)) {
+        if (!isChanged(list)) continue;
+        given[name] = list.input.value.split(/[\s,]+/).filter((item) => item !== "");
       }
-      const day = end.input.value;
-      // An end that the API set within a day stays, unless its day is changed.
-      if (day === "" || day !== lastDay) given["ends_at"] = day || null;
+      if (isChanged(end)) given["ends_at"] = end.input.value || null;
       return given;
     },
   };

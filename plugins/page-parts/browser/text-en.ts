@@ -56,7 +56,7 @@ export const text = {
   "price.kind.per_call": "per call",
   "price.kind.per_image": "per image",
   "keys.limits.lead":
-    "An empty field does not limit. A budget counts the calls from when you set it, not those earlier in the day or month.",
+    "An empty field does not limit. A budget counts the calls from when you set it, not those earlier in the day or month. Removed and set again, it goes on from what it had counted.",
   "keys.ended": "Ended",
   "keys.limit.day_vnd": "Budget a day, in đ",
   "keys.limit.month_vnd": "Budget a month, in đ",

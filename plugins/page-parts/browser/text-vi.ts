@@ -58,7 +58,7 @@ export const text: Readonly<Record<SharedText, string>> = {
   "price.kind.per_call": "mỗi lượt gọi",
   "price.kind.per_image": "mỗi ảnh",
   "keys.limits.lead":
-    "Để trống nếu không giới hạn. Ngân sách chỉ tính các lượt gọi từ lúc bạn đặt, không tính những lượt trước đó trong ngày hay tháng.",
+    "Để trống nếu không giới hạn. Ngân sách chỉ tính các lượt gọi từ lúc bạn đặt, không tính những lượt trước đó trong ngày hay tháng. Bỏ rồi đặt lại, ngân sách tính tiếp từ số đã dùng.",
   "keys.ended": "Đã hết hạn",
   "keys.limit.day_vnd": "Ngân sách mỗi ngày (đ)",
   "keys.limit.month_vnd": "Ngân sách mỗi tháng (đ)",

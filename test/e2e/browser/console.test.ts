@@ -342,6 +342,14 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     );
     await dialog.getByRole("button", { name: "Save limits" }).click();
     await page.getByText("of 20,000 đ").waitFor();
+    let sent = 0;
+    page.on("request", (request) => {
+      if (/\/limits$/.test(request.url())) sent += 1;
+    });
+    await page.getByRole("button", { name: "Limits: Laptop" }).click();
+    await dialog.getByRole("button", { name: "Save limits" }).click();
+    await dialog.waitFor({ state: "detached" });
+    t.equal(sent, 0);
     await page.getByRole("button", { name: "Pause: Laptop" }).click();
     await dialog.getByRole("button", { name: "Pause" }).click();
     await page.getByRole("button", { name: "Resume: Laptop" }).waitFor();

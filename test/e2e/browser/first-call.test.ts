@@ -442,6 +442,33 @@ t.test("a customer in a browser", async (t) => {
       calls_per_minute: 60,
     });
 
+    // One of its models leaves the catalogue, and another tab changes a limit while the form is open.
+    await ledgerSql(
+      stage.gateway,
+      `update api_keys set limits = limits || '{"models":["gone-1"]}' where name like 'An, %'`,
+    );
+    await page.reload();
+    await page.getByRole("button", { name: "Giới hạn của khóa API An" }).click();
+    const [{ id }] = (await session.get("/keys")).body.data;
+    t.equal((await session.post(`/keys/${id}/limits`, { day_vnd: "25000" })).status, 200);
+    await dialog.getByLabel("Ngân sách mỗi tháng").fill("310000");
+    await dialog.getByRole("button", { name: "Lưu giới hạn" }).click();
+    await page.getByText(/310\.000/).waitFor();
+    t.match((await session.get("/keys")).body.data[0].limits, {
+      day_vnd: "25000",
+      month_vnd: "310000",
+      models: ["gone-1"],
+    });
+    let sent = 0;
+    page.on("request", (request) => {
+      if (/\/limits$/.test(request.url())) sent += 1;
+    });
+    await page.getByRole("button", { name: "Giới hạn của khóa API An" }).click();
+    await dialog.getByRole("button", { name: "Lưu giới hạn" }).click();
+    await dialog.waitFor({ state: "detached" });
+    t.equal(sent, 0);
+    t.equal((await session.post(`/keys/${id}/limits`, { models: [] })).status, 200);
+
     await page.getByRole("button", { name: "Tạm dừng khóa API An" }).click();
     await page.getByText("Đang tạm dừng").waitFor();
     t.equal((await post(stage.gateway, paths.chat, { key }, bodies.chat())).status, 403);

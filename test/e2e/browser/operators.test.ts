@@ -189,7 +189,7 @@ t.test("operators in the console", async (t) => {
     await picture(page, "waits-en");
     t.equal((await wallet(stage.gateway, accountId)).balance, "900");
     await open(page, "/approvals");
-    await page.getByText("Another person must decide.").waitFor();
+    await page.getByRole("button", { name: "Withdraw: 7,000,000" }).waitFor();
     t.equal(await page.getByRole("button", { name: "Approve" }).count(), 0);
 
     const { page: second } = await signedIn("owner");
@@ -216,6 +216,20 @@ t.test("operators in the console", async (t) => {
     await asked.waitFor({ state: "detached" });
     await second.getByText("Nothing waits.").waitFor();
     t.equal((await wallet(stage.gateway, accountId)).balance, "7000900");
+  });
+
+  t.test("who asked for a movement by mistake withdraws it", async (t) => {
+    const { session } = people["finance"] as TestOperator;
+    const asked = { amount_vnd: "8000000", reference: "mistake", reason: "a contract" };
+    const path = `/accounts/${accountId}/credits`;
+    t.equal((await admin(session, "POST", path, asked)).status, 428);
+    const { page } = await signedIn("finance");
+    await open(page, "/approvals");
+    await page.getByRole("button", { name: "Withdraw: 8,000,000" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("the wrong customer");
+    await dialog.getByRole("button", { name: "Withdraw" }).click();
+    await page.getByText("Nothing waits.").waitFor();
   });
 
   t.test("an owner invites a person, who sets up the access", async (t) => {

@@ -114,9 +114,15 @@ t.test("the page of a team in a browser", async (t) => {
     await inspect(owner.page, "team-usage");
     await owner.page.goBack();
     await item.getByRole("button", { name: `Giới hạn của ${email}` }).click();
+    const path = `/teams/${owner.session.accountId}/members`;
+    const [{ id }] = (await owner.session.get(path)).body.data;
+    const byManager = { limits: { month_vnd: "80000" } };
+    t.equal((await owner.session.post(`${path}/${id}`, byManager)).status, 200);
     await owner.page.locator("input[name=day_vnd]").fill("1200");
     await owner.page.getByRole("button", { name: "Lưu giới hạn" }).click();
     await item.getByText("1.200").waitFor();
+    const [{ limits }] = (await owner.session.get(path)).body.data;
+    t.strictSame(limits, { day_vnd: "1200", month_vnd: "80000" });
     assert.equal(await call(key), 402);
     await page.goto(`${stage.url}/dashboard/chat`);
     await page.getByLabel("Mô hình").selectOption("req/gpt-5.6-sol");

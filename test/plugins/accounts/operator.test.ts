@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
-import { admin, credit } from "../../support/admin.ts";
+import { admin, createCustomer, credit } from "../../support/admin.ts";
 import {
   BrowserSession,
   newEmail,
@@ -11,6 +11,7 @@ import {
   signedUp,
 } from "../../support/browser-session.ts";
 import { tokenIn } from "../../support/mail-server.ts";
+import { reload } from "../../support/requests.ts";
 import { runCli } from "../admin/cli-runs.ts";
 
 t.test("an operator", async (t) => {
@@ -111,6 +112,32 @@ t.test("an operator", async (t) => {
       password: PASSWORD,
     });
     t.equal(verified.status, 200, verified.text);
+  });
+
+  t.test(
+    "cannot give a customer the address of another, but the other's can change first",
+    async (t) => {
+      const { gateway, mailServer } = all;
+      const [customer, second] = [
+        await signedUp(gateway, mailServer),
+        await signedUp(gateway, mailServer),
+      ];
+      const move = (account: string, to: string) =>
+        command("account", "email", "--account", account, "--to", to, "--reason", "ticket 16");
+      const refused = await move(customer.email, second.email);
+      t.not(refused.code, 0);
+      t.match(refused.stderr, `account email --account ${second.email} --to OTHER`);
+      t.equal((await move(second.email, newEmail())).code, 0);
+      t.equal((await move(customer.email, second.email)).code, 0);
+    },
+  );
+
+  t.test("makes as many keys for a customer as he can make himself", async (t) => {
+    await reload(all.gateway, { plugins: { accounts: { active_keys_max: 1 } } });
+    const { accountId } = await createCustomer(all.gateway);
+    const made = await admin(all.gateway, "POST", `/accounts/${accountId}/keys`, { name: "two" });
+    t.match(made, { status: 409, body: { error: { message: /has 1 active keys, the maximum/ } } });
+    await reload(all.gateway, { plugins: { accounts: { active_keys_max: 10 } } });
   });
 
   t.test("closes an account, whose balance stays, and opens it again", async (t) => {

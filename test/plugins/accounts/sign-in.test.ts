@@ -263,6 +263,23 @@ t.test("sessions", async (t) => {
       t.equal((await other.signIn(other.email)).status, 429);
     });
 
+    t.test("and two accounts in one browser know it both", async (t) => {
+      const accounts = [await signedUp(gateway, mailServer), await signedUp(gateway, mailServer)];
+      const browser = visitor();
+      const isNew = async ({ email }: { email: string }) => {
+        const { status, headers } = await browser.signIn(email);
+        t.equal(status, 200);
+        return headers.getSetCookie().some((cookie) => cookie.includes("tollgate_device="));
+      };
+      for (const account of accounts) t.equal(await isNew(account), true);
+      for (const account of accounts) t.equal(await isNew(account), false);
+      // Twice at once from a browser that only another account knows.
+      const third = await signedUp(gateway, mailServer);
+      const both = await Promise.all([isNew(third), isNew(third)]);
+      t.ok(both.includes(true));
+      t.equal(await isNew(third), false);
+    });
+
     t.test("sixty attempts at once from one address, for any accounts", async (t) => {
       const thief = visitor();
       const answers = await Promise.all(

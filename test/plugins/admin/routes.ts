@@ -5,6 +5,6 @@ import admin from "../../../plugins/admin/index.ts";
 /** Every route of the admin plugin. They are never called, so the services are left out. */
 export function adminRoutes(router: Router): Route[] {
   const none: Pick<Services, "commands"> = { commands: [] };
-  admin(none as Services, { active_keys_max: 10 }).routes?.(router);
+  admin(none as Services).routes?.(router);
   return router.all();
 }

@@ -5,6 +5,7 @@ import { objectOf, parseJson } from "../../../core/process/json.ts";
 import { INVENTORY } from "../../inventory/inventory.ts";
 import { type AdminTarget, admin, createCustomer, wallet } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
 import {
   anonymous,
   createOperator,
@@ -82,6 +83,11 @@ t.test("operators", async (t) => {
     });
     const token = String(body["link"]).split("#token=")[1] ?? "";
     const { secret } = (await anonymous(gateway, "/join", { token })).body;
+    t.equal(
+      (await anonymous(gateway, "/join", { token })).body["secret"],
+      secret,
+      "a page that is opened again shows the second factor that the app has",
+    );
     const confirm = (password: string) =>
       anonymous(gateway, "/join/confirm", { token, password, code: totpCode(String(secret)) });
     t.match(await confirm("late@shop.test 1"), {
@@ -129,6 +135,26 @@ t.test("operators", async (t) => {
     t.equal((await admin(owner.session, "POST", "/tokens/job/revoke", {})).status, 200);
     t.equal((await admin(program, "GET", "/me")).status, 401);
     t.equal((await admin(owner.session, "POST", "/tokens/job/revoke", {})).status, 404);
+  });
+
+  t.test("make up to 1,000 tokens, of which those that have ended do not count", async (t) => {
+    const fill = (name: string, ends: string) =>
+      ledgerSql(
+        gateway,
+        `insert into operator_tokens (id, name, token_hash, role, person, made_at, ends_at)
+        select gen_random_uuid(), '${name}-' || n, sha256(('${name}' || n)::bytea), 'viewer', 'x', now(), ${ends}
+        from generate_series(1, 1000) n`,
+      );
+    const make = () => admin(owner.session, "POST", "/tokens", { name: "late", role: "viewer" });
+    await fill("past", "now()");
+    t.equal((await make()).status, 201);
+    t.equal((await admin(owner.session, "POST", "/tokens/late/revoke", {})).status, 200);
+    await fill("live", "now() + interval '1 day'");
+    t.match(await make(), {
+      status: 409,
+      body: { error: { code: "tokens_full", message: /1000 tokens are in use/ } },
+    });
+    await ledgerSql(gateway, "delete from operator_tokens where person = 'x'");
   });
 
   t.test("lose the tokens that they made once they are no owners any more", async (t) => {
@@ -385,6 +411,42 @@ t.test("operators", async (t) => {
       { id, state: "failed", note: /has only 50 đ/ },
     ]);
   });
+
+  t.test(
+    "withdraw what they have asked for by mistake, and no one else's without the right",
+    async (t) => {
+      const { accountId } = await createCustomer(gateway);
+      const path = `/accounts/${accountId}/credits`;
+      const body = { amount_vnd: LARGE, reference: "mistake", reason: "a contract" };
+      const askedAgain = async () => {
+        t.equal((await admin(finance.session, "POST", path, body)).status, 428);
+        const { list } = (await admin(owner.session, "GET", "/approvals?state=pending")).body;
+        const [{ id }, ...others] = list as [{ id: string }];
+        t.strictSame(others, []);
+        return `/approvals/${id}`;
+      };
+      const support = await createOperator(gateway, "support");
+      const first = await askedAgain();
+      const reason = { reason: "the wrong customer" };
+      t.match(await admin(support.session, "POST", `${first}/refuse`, reason), {
+        status: 403,
+        body: { error: { code: "role_forbids" } },
+      });
+      t.match(await admin(finance.session, "POST", `${first}/approve`, {}), {
+        status: 403,
+        body: { error: { code: "own_approval" } },
+      });
+      t.match(await admin(finance.session, "POST", `${first}/refuse`, reason), {
+        status: 200,
+        body: { state: "refused", decided_by: finance.email, note: "the wrong customer" },
+      });
+      t.equal((await admin(owner.session, "POST", `${first}/approve`, {})).status, 409);
+      const next = await askedAgain();
+      t.not(next, first, "it can be asked for again");
+      t.equal((await admin(owner.session, "POST", `${next}/refuse`, reason)).status, 200);
+      t.equal((await wallet(gateway, accountId)).balance, "0");
+    },
+  );
 
   t.test("count the shared token as one of the two, and what it made too", async (t) => {
     const { accountId } = await createCustomer(gateway);

@@ -92,6 +92,36 @@ t.test("switches of upstreams", async (t) => {
     t.equal(await served(), "two-0");
   });
 
+  t.test("stay off until the place itself is on, which says what else is off", async (t) => {
+    const reason = ["--reason", "x"];
+    const on = (...place: string[]) => command("on", "--name", ...place, ...reason);
+    t.match((await on("two-0")).stderr, /Nothing of two-0 is off/);
+    t.equal((await command("off", "--name", "two-0", "--model", "two", ...reason)).code, 0);
+    t.match((await on("two-0")).stderr, /This is not off. Of two-0 are off: --model two-0\./);
+    t.equal(await served(), "two-1");
+    t.equal((await command("off", "--name", "two-0", ...reason)).code, 0);
+    t.match((await on("two-0")).json, { off: false, still_off: ["--model two-0"] });
+    t.match((await on("two-0", "--model", "two")).json, { off: false, still_off: [] });
+    t.equal(await served(), "two-0");
+  });
+
+  t.test("are on again although the config has the place no more", async (t) => {
+    const places = [
+      ["gone", "", ""],
+      ["two-0", "old-model", ""],
+      ["two-0", "", "old-key"],
+    ];
+    const rows = places.map((place) => `('${place.join("','")}')`).join();
+    await ledgerSql(gateway, `insert into switched_off (upstream, model, key) values ${rows}`);
+    const on = (...place: string[]) => command("on", "--name", ...place, "--reason", "x");
+    t.match((await on("gone", "--model", "x")).stderr, /Of gone are off: all of it/);
+    t.equal((await on("gone")).code, 0);
+    t.match((await on("gone")).stderr, /there is no upstream gone/);
+    t.match((await on("two-0", "--key", "none")).stderr, /--key old-key, --model old-model/);
+    t.equal((await on("two-0", "--model", "old-model")).code, 0);
+    t.equal((await on("two-0", "--key", "old-key")).code, 0);
+  });
+
   t.test("that another gateway has set are found", async (t) => {
     await ledgerSql(
       gateway,

@@ -105,9 +105,8 @@ function state({ state, decided_by, note }: Approval) {
 }
 
 function buttons(approval: Approval, done: Done) {
-  if (approval.state !== "pending" || !may("money")) return false;
-  if (approval.is_own) return el("span", { class: "hint" }, t("approval.own"));
-  const { amount_vnd, email } = approval;
+  const { amount_vnd, email, is_own } = approval;
+  if (approval.state !== "pending" || !(may("money") || is_own)) return false;
   const name = `${exactVnd(amount_vnd)}, ${email ?? ""}`;
   const button = (text: string, open: () => void) =>
     el(
@@ -118,9 +117,14 @@ function buttons(approval: Approval, done: Done) {
   return el(
     "span",
     { class: "row" },
-    button(t("approval.approve"), () => openApprove(approval, done)),
-    button(t("approval.refuse"), () => openRefuse(approval, done)),
+    !is_own && button(t("approval.approve"), () => openApprove(approval, done)),
+    button(t(refusalOf(approval)), () => openRefuse(approval, done)),
   );
+}
+
+/** The one who asked withdraws it, with the same command. */
+function refusalOf({ is_own }: Approval) {
+  return is_own ? "approval.withdraw" : "approval.refuse";
 }
 
 function about(approval: Approval) {
@@ -147,7 +151,7 @@ function openApprove(approval: Approval, done: Done): void {
 function openRefuse(approval: Approval, done: Done): void {
   const reason = field(t("reason"), { required: true, maxlength: 500 });
   openChange({
-    title: t("approval.refuse"),
+    title: t(refusalOf(approval)),
     about: about(approval),
     fields: [reason],
     request: () => ({
@@ -156,7 +160,7 @@ function openRefuse(approval: Approval, done: Done): void {
     }),
     command: () =>
       commandText("approval refuse", { approval: approval.id, reason: reason.input.value }),
-    action: t("approval.refuse"),
+    action: t(refusalOf(approval)),
     isDangerous: true,
     done,
   });

@@ -179,7 +179,9 @@ async function pause({ id, name, limits }: Key, reload: () => Promise<void>): Pr
 function openLimits({ id, name, limits }: Key, reload: () => Promise<void>): void {
   const fields = limitFields(limits);
   const submit = async () => {
-    await proved(() => post(`/keys/${id}/limits`, fields.read()));
+    const changed = fields.changed();
+    if (Object.keys(changed).length === 0) return dialog.close();
+    await proved(() => post(`/keys/${id}/limits`, changed));
     dialog.close();
     toast(t("keys.limits.saved", { name }));
     await reload();
@@ -212,7 +214,7 @@ function openNewKey(reload: () => Promise<void>): void {
   const fields = limitFields();
   const limits = el("details", {}, el("summary", {}, t("keys.limits.optional")), fields.element);
   const submit = async () => {
-    const wanted = { name: name.input.value, limits: fields.read() };
+    const wanted = { name: name.input.value, limits: fields.changed() };
     const made = await proved(() => post<NewKey>("/keys", wanted));
     dialog.close();
     openKeyDialog(made.name, made.key, "good", t("keys.made.text"));

@@ -239,7 +239,7 @@ function openInvitation(led: Led, reload: () => Promise<void>): void {
   const fields = limitFields();
   const submit = async () => {
     const email = address.input.value.trim();
-    const wanted = { email, role: role.select.value, limits: fields.read() };
+    const wanted = { email, role: role.select.value, limits: fields.changed() };
     await proved(() => post(`/teams/${led.id}/members`, wanted));
     dialog.close();
     toast(t("team.invited", { email }));
@@ -260,17 +260,17 @@ function openInvitation(led: Led, reload: () => Promise<void>): void {
 
 function openLimits(
   path: string,
-  { email, role, limits }: Member,
+  { email, role, limits: before }: Member,
   isOwner: boolean,
   reload: () => Promise<void>,
 ): void {
-  const fields = limitFields(limits);
+  const fields = limitFields(before);
   const wantedRole = roleChoice(role);
   const submit = async () => {
-    const wanted = {
-      limits: fields.read(),
-      ...(wantedRole.select.value !== role && { role: wantedRole.select.value }),
-    };
+    const limits = fields.changed();
+    const newRole = wantedRole.select.value;
+    const wanted = { limits, ...(newRole !== role && { role: newRole }) };
+    if (Object.keys(limits).length === 0 && newRole === role) return dialog.close();
     await proved(() => post(path, wanted));
     dialog.close();
     toast(t("team.limits.saved", { email }));

@@ -238,6 +238,12 @@ t.test("a second factor", async (t) => {
     const trail = await admin(world, "GET", `/actions?account=${accountId}`);
     t.match(JSON.stringify(trail.body), new RegExp(`second-factor/off.*${reason}`));
     await begun(customer);
+    t.equal((await admin(world, "POST", path, { reason })).body["was_on"], false, "not confirmed");
+    t.equal(
+      (await customer.post("/second-factor/confirm", { code: "1" })).code,
+      "nothing_to_confirm",
+    );
+    await begun(customer);
     t.equal((await signIn(email, codes[0])).status, 200, "off, a code is not looked at");
     const unknown = path.replace(accountId, "0190a0a0-0000-7000-8000-000000000000");
     t.equal((await admin(world, "POST", unknown, { reason })).status, 404);
