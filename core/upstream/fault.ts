@@ -143,9 +143,12 @@ function retryDelayIn({ details }: JsonObject): number | undefined {
   return undefined;
 }
 
-/** Google names the reason of an error in its details. */
+/** Google lists the reasons of an error in its details; Anthropic's are one object. */
 function reasonsIn({ details }: JsonObject): unknown[] {
-  return arrayOf(details).map((each) => objectOf(each)?.["reason"]);
+  return [
+    objectOf(details)?.["error_code"],
+    ...arrayOf(details).map((each) => objectOf(each)?.["reason"]),
+  ];
 }
 
 function names(...values: readonly unknown[]): string[] {
