@@ -307,19 +307,19 @@ export class Dispatch {
   }
 
   /**
-   * Sets the output limit that the hold covers: one limit, at most the model's, under the name that the route knows. A
-   * call that is not streamed gets one even if its client states none: what the prompt leaves of the window, since many
-   * providers refuse more. So does a stream whose provider's own limit is too low: `default_max_tokens`. Source:
-   * gsd-build/gsd-2#5409.
+   * Sets the output limit that the hold covers: one limit, at most the model's, under the name that the route knows. If the
+   * client states none, only a hold for less than the model's maximum sets one, a price per call, or `default_max_tokens`:
+   * providers count the limit as tokens of the minute (vanna-ai/vanna-flask#11), however short the reply is. That one leaves
+   * the prompt its room in the window, since many refuse more (gsd-build/gsd-2#5409).
    */
   private limitOutput(route: Route, body: RequestBody, { outputLimit }: UpstreamRequest): void {
-    const { model, stream } = this.call;
+    const { model } = this.call;
     if (!model) return;
     const stated = this.wire.outputLimit(body);
     const upstream = this.upstreams.get(route.upstream)?.config.profile;
     const profile = mergeProfiles(upstream, route.profile);
     const usual = profile.default_max_tokens;
-    if ((stated ?? outputLimit ?? usual) === undefined && stream) return;
+    if ((stated ?? outputLimit ?? usual) === undefined) return;
     const room = stated === undefined ? roomBeside(this.call) : Number.POSITIVE_INFINITY;
     const most = Math.min(outputTokensMax(stated ?? usual, model), room);
     const limit = outputLimit === undefined ? most : Math.min(outputLimit, most);
