@@ -192,13 +192,14 @@ export class Dispatch {
       this.log.error(fields, "cannot send a call to an upstream; trying the next route");
     } else {
       upstream.breakers.fail(route.model, failure, this.sentMs);
-      way.key.fail("upstream", failure.reason, route.model, undefined, this.clock.monotonic());
+      const times = { sentMs: this.sentMs, nowMs: this.clock.monotonic() };
+      way.key.fail("upstream", failure.reason, route.model, times);
     }
     this.record(failure, isLost);
   }
 
   /** Rests what a refusal concerns: nothing, the key, the key for this model, or the upstream. */
-  refused(refused: Refused, retryAfterMs: number | undefined): void {
+  refused(refused: Refused): void {
     const { way } = this;
     const failure = failures.refused(refused);
     if (refused.fault === "upstream") return this.failed(failure);
@@ -207,7 +208,7 @@ export class Dispatch {
     // No key changes what a provider knows. A text about an account has `says`.
     const isOfProvider = refused.fault === "caller" && refused.says === undefined;
     if (isOfProvider) this.excluded = [...this.excluded, way.route];
-    way.upstream.refused(way.route, way.key, refused, retryAfterMs, this.call.id);
+    way.upstream.refused(way.route, way.key, refused, this.sentMs, this.call.id);
     this.record(failure);
   }
 

@@ -124,7 +124,8 @@ t.test("a probe of an upstream", async (t) => {
 
   t.test("is made with no key that rests", async (t) => {
     const { chosen, clock, keys, sent } = await setUp(t);
-    for (const key of keys) key.fail("key", "HTTP 401", "plain-1", undefined, clock.ms);
+    for (const key of keys)
+      key.fail("key", "HTTP 401", "plain-1", { sentMs: clock.ms, nowMs: clock.ms });
     t.strictSame([await chosen(), sent.length], ["other", 0]);
     clock.ms += 60_000;
     t.strictSame([await chosen(), sent.length], ["other", 1]);
