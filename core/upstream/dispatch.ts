@@ -36,6 +36,8 @@ const OF_THE_KEY: ReadonlySet<string> = new Set(["limit", "key", "access", "acco
 interface Prepared {
   readonly way: Way;
   readonly request: OutgoingRequest;
+  /** True if it asks for a tier whose limit is not that of other calls: the key may serve those. */
+  readonly hasOwnLimit: boolean;
   /** True for the second try of one that a connection has left without a reply. */
   readonly isRepeated: boolean;
 }
@@ -55,6 +57,7 @@ export class Dispatch {
   private readonly conversation: number;
   /** True while the latest attempt counts as a call in flight of its key. */
   private isUnderWay = false;
+  private hasOwnLimit = false;
   /** When the latest attempt was sent, on the monotonic clock. */
   private sentMs = 0;
   /** The way of the latest attempt; undefined before the first. */
@@ -103,7 +106,7 @@ export class Dispatch {
     const { prepared, call } = this;
     if (!prepared) return;
     this.prepared = undefined;
-    const { way, request, isRepeated } = prepared;
+    const { way, request, hasOwnLimit } = prepared;
     const { route, upstream, key } = way;
     call.step("dispatched");
     this.end();
@@ -113,6 +116,7 @@ export class Dispatch {
     call.attempts++;
     upstream.breakers.begin(route.model);
     this.isUnderWay = true;
+    this.hasOwnLimit = hasOwnLimit;
     this.sentMs = this.clock.monotonic();
     key.use(route.model, this.sentMs);
     const attempt = new Attempt(upstream, this.listener);
@@ -123,7 +127,7 @@ export class Dispatch {
     } catch (error) {
       return this.notAuthorised(attempt, nameOf(error));
     }
-    if (Array.isArray(credentials)) attempt.send(request, credentials, isRepeated);
+    if (Array.isArray(credentials)) attempt.send(request, credentials, prepared.isRepeated);
     else void this.sendLater(attempt, prepared, credentials);
   }
 
@@ -202,13 +206,15 @@ export class Dispatch {
   refused(refused: Refused): void {
     const { way } = this;
     const failure = failures.refused(refused);
-    if (refused.fault === "upstream") return this.failed(failure);
+    if (refused.isCounted) return this.failed(failure);
     if (!way) return;
     this.keyFailed = OF_THE_KEY.has(refused.fault);
     // No key changes what a provider knows. A text about an account has `says`.
     const isOfProvider = refused.fault === "caller" && refused.says === undefined;
     if (isOfProvider) this.excluded = [...this.excluded, way.route];
-    way.upstream.refused(way.route, way.key, refused, this.sentMs, this.call.id);
+    if (refused.fault === "limit" && this.hasOwnLimit) {
+      way.upstream.breakers.note(way.route.model, failure);
+    } else way.upstream.refused(way.route, way.key, refused, this.sentMs, this.call.id);
     this.record(failure);
   }
 
@@ -289,7 +295,7 @@ export class Dispatch {
     const headers = headersFor(given, mergeProfiles(upstream.config.profile, route.profile));
     const call = { protocol, path, stream, ...content, headers };
     const made = upstream.adapter.request(call, route);
-    return made && { way, request: made, isRepeated };
+    return made && { way, request: made, hasOwnLimit: hasOwnLimit(content.body), isRepeated };
   }
 
   /** Returns the body with the fields that depend on the route and on the hold. */
@@ -326,6 +332,10 @@ export class Dispatch {
     const limit = outputLimit === undefined ? most : Math.min(outputLimit, most);
     this.wire.limitOutput(body, limit, maxTokensField(profile));
   }
+}
+
+function hasOwnLimit(body: OutgoingBody): boolean {
+  return body.read("service_tier") === "flex" || body.read("speed") === "fast";
 }
 
 /** Returns the tokens that the prompt of a call leaves of its model's window. */

@@ -103,8 +103,7 @@ export class HttpUpstream implements Upstream {
         (tried) => {
           if (isAnswered(tried)) return;
           const { refused, cause = "other", reason = "a probe failed" } = tried;
-          if (!refused || refused.fault === "upstream")
-            return breakers.note(model, { cause, reason });
+          if (!refused || refused.isCounted) return breakers.note(model, { cause, reason });
           this.refused(route, key, refused, sentMs);
           breakers.wantCall(model);
         },

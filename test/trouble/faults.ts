@@ -571,6 +571,19 @@ export const CASES: readonly Case[] = [
     cause: /^access$/,
   },
   {
+    name: "405, a page of a firewall",
+    fault: { status: 405, body: "<html>blocked</html>", type: "text/html" },
+    alone: [502],
+    cause: /^model$/,
+  },
+  {
+    name: "406, a page of a firewall",
+    fault: { status: 406, body: "<html>Not Acceptable</html>", type: "text/html" },
+    alone: [406],
+    isOfProvider: true,
+    cause: /^http_406$/,
+  },
+  {
     name: "404, a page",
     fault: { status: 404, body: "<html>Not Found</html>", type: "text/html" },
     alone: [502],
