@@ -25,6 +25,9 @@ const ATTEMPTS_MAX = 6;
 /** Of these, the attempts that providers may bill although nothing of them reaches the client. */
 const LOST_MAX = 3;
 
+/** How long a stream may be without content if nothing states it; `limits` bounds it too. */
+const FIRST_BYTE_MS = 120_000;
+
 /** The likely input is the average of texts: many have more tokens. */
 const LIKELY_MARGIN = 1.25;
 /** The least output tokens that a call without a limit may write, however long its prompt is. */
@@ -98,7 +101,16 @@ export class Dispatch {
     const { route, upstream } = way;
     const seconds = call.stream ? route.first_byte_seconds : route.reply_seconds;
     if (seconds !== undefined) return seconds * 1_000;
-    return call.stream ? upstream.config.firstByteMs : upstream.config.replyMs;
+    const { firstByteMs, replyMs } = upstream.config;
+    if (!call.stream) return replyMs;
+    return firstByteMs ?? (this.mayThinkSilently(way) ? Number.POSITIVE_INFINITY : FIRST_BYTE_MS);
+  }
+
+  /** Streams of Messages and Responses show at once that a model thinks. By Chat it would be billed and left, again and again. */
+  private mayThinkSilently({ route, upstream }: Way): boolean {
+    const { streams_reasoning: isShown } = mergeProfiles(upstream.config.profile, route.profile);
+    const isReasoner = this.call.model?.labels.has("reasoning") === true;
+    return this.wire.protocol === "chat" && isReasoner && isShown !== true;
   }
 
   /** Sends the prepared request: at once, unless the upstream's kind has to wait for credentials. */
