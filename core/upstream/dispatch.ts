@@ -7,7 +7,6 @@ import { maxTokensField, mergeProfiles, type Profile } from "../catalogue/profil
 import { GONE, type UpstreamRequest } from "../plugin/call.ts";
 import type { OutgoingBody, OutgoingCall, OutgoingRequest } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
-import { objectOf } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { betaFor } from "../wire/features/betas.ts";
@@ -137,7 +136,7 @@ export class Dispatch {
     try {
       credentials = upstream.adapter.authorise(request, this.clock.now(), key.text);
     } catch (error) {
-      return this.notAuthorised(attempt, nameOf(error));
+      return this.notAuthorised(attempt, NotAuthorised.by(error));
     }
     if (Array.isArray(credentials)) attempt.send(request, credentials, prepared.isRepeated);
     else void this.sendLater(attempt, prepared, credentials);
@@ -150,22 +149,22 @@ export class Dispatch {
     pending: Promise<string[]>,
   ): Promise<void> {
     let credentials: string[] | typeof TIMED_OUT | undefined;
-    let reason = "timed out";
+    let failure = new NotAuthorised("timed out");
     try {
       credentials = await withTimeout(pending, attempt.upstream.connectMs);
     } catch (error) {
-      reason = nameOf(error);
+      failure = NotAuthorised.by(error);
     }
     if (attempt.isLeft) return;
     if (this.call.gone) this.call.flow?.cut(GONE);
     else if (Array.isArray(credentials)) attempt.send(request, credentials, isRepeated);
-    else this.notAuthorised(attempt, reason);
+    else this.notAuthorised(attempt, failure);
   }
 
-  private notAuthorised(attempt: Attempt, reason: string): void {
-    const fields = { call_id: this.call.id, upstream: attempt.upstream.name, reason };
+  private notAuthorised(attempt: Attempt, failure: NotAuthorised): void {
+    const fields = { call_id: this.call.id, upstream: attempt.upstream.name, reason: failure.code };
     this.log.error(fields, "cannot get credentials for an upstream; trying the next route");
-    attempt.fail(new NotAuthorised(reason));
+    attempt.fail(failure);
   }
 
   /** The latest attempt is over: its key has a call less in flight. */
@@ -364,13 +363,6 @@ function headersFor(headers: readonly string[], profile: Profile): readonly stri
   const given = headers[at + 1]?.split(",") ?? [];
   const betas = [...new Set(given.flatMap((beta) => betaFor(beta, profile) ?? []))].join(",");
   return headers.toSpliced(at, 2, ...(betas === "" ? [] : [betaHeader, betas]));
-}
-
-/** Returns what an operator may see of an error: never its message, which may quote a token or an address with one. */
-function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown";
-  const { code } = "code" in error ? error : (objectOf(error.cause) ?? {});
-  return typeof code === "string" ? code : error.name;
 }
 
 /** A form on its way to an upstream. Its fields are read and set like those of a JSON body. */

@@ -103,11 +103,20 @@ export class HttpUpstream implements Upstream {
         (tried) => {
           if (isAnswered(tried)) return;
           const { refused, cause = "other", reason = "a probe failed" } = tried;
+          if (cause === "credentials") {
+            this.log.error(
+              { upstream: this.name, model, reason },
+              "cannot get credentials for a probe",
+            );
+          }
           if (!refused || refused.isCounted) return breakers.note(model, { cause, reason });
           this.refused(route, key, refused, sentMs);
           breakers.wantCall(model);
         },
-        () => breakers.forget(model),
+        (error: unknown) => {
+          breakers.forget(model);
+          this.log.error({ err: error, upstream: this.name, model }, "cannot make a probe");
+        },
       );
   }
 
