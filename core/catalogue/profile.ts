@@ -175,8 +175,8 @@ export const profile = v.strictObject({
   /** Chat: the longest tool call id, in characters; null = unlimited. The dialect sets the default. */
   tool_id_max: v.optional(v.nullable(v.pipe(v.number(), v.integer(), v.minValue(37)))),
   /**
-   * Messages: the output limit if the client sends none. Best set to the model's maximum. Chat and Responses: that of a stream,
-   * if the provider's own is too low; without it, a stream has the provider's own.
+   * Messages: the output limit if the client sends none. Best set to the model's maximum. Chat and Responses: the same, if
+   * the provider's own is lower than the model's maximum or higher; without it, such a call has the provider's own.
    */
   default_max_tokens: v.optional(count),
   /** Messages: the maximum output tokens of the model; null = unknown. */

@@ -44,8 +44,7 @@ const common = {
   ),
   first_byte_seconds: setting(
     whole(1, 86_400),
-    "Longest wait for the first content of a stream, in seconds, if another key or route can serve the call. Longer for models that think without a sign of it.",
-    120,
+    "Longest wait for the first content of a stream, in seconds, if another key or route can serve the call. Default: 120; for models that reason by Chat without streams_reasoning in their profile, that of limits.",
   ),
   reply_seconds: setting(
     whole(1, 86_400),
@@ -133,7 +132,7 @@ function upstreamOf(kind: UpstreamKind, kinds: UpstreamKinds): v.GenericSchema<u
         ...{ kind: name, profile, features, connections, proxy },
         protocols: kind.protocols(settings) ?? new Set(),
         connectionAgeMs: connection_seconds * 1_000,
-        firstByteMs: first_byte_seconds * 1_000,
+        firstByteMs: first_byte_seconds && first_byte_seconds * 1_000,
         replyMs: (reply_seconds ?? Number.POSITIVE_INFINITY) * 1_000,
         isConfigured: kind.isConfigured?.(settings) ?? true,
         createAdapter: () => kind.create(settings),

@@ -110,8 +110,8 @@ export interface UpstreamConfig {
   readonly features: AllowedFeatures;
   /** Maximum connections at the same time. */
   readonly connections: number;
-  /** Longest wait for the first content of a stream, if another key or route can serve the call. */
-  readonly firstByteMs: number;
+  /** Longest wait for the first content of a stream, if another key or route can serve the call and the config states one. */
+  readonly firstByteMs: number | undefined;
   /** The same for a whole reply; infinite without a limit. */
   readonly replyMs: number;
 }

@@ -7,7 +7,6 @@ import { maxTokensField, mergeProfiles, type Profile } from "../catalogue/profil
 import { GONE, type UpstreamRequest } from "../plugin/call.ts";
 import type { OutgoingBody, OutgoingCall, OutgoingRequest } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
-import { objectOf } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { betaFor } from "../wire/features/betas.ts";
@@ -25,6 +24,9 @@ const ATTEMPTS_MAX = 6;
 /** Of these, the attempts that providers may bill although nothing of them reaches the client. */
 const LOST_MAX = 3;
 
+/** How long a stream may be without content if nothing states it; `limits` bounds it too. */
+const FIRST_BYTE_MS = 120_000;
+
 /** The likely input is the average of texts: many have more tokens. */
 const LIKELY_MARGIN = 1.25;
 /** The least output tokens that a call without a limit may write, however long its prompt is. */
@@ -36,6 +38,8 @@ const OF_THE_KEY: ReadonlySet<string> = new Set(["limit", "key", "access", "acco
 interface Prepared {
   readonly way: Way;
   readonly request: OutgoingRequest;
+  /** True if it asks for a tier whose limit is not that of other calls: the key may serve those. */
+  readonly hasOwnLimit: boolean;
   /** True for the second try of one that a connection has left without a reply. */
   readonly isRepeated: boolean;
 }
@@ -55,6 +59,7 @@ export class Dispatch {
   private readonly conversation: number;
   /** True while the latest attempt counts as a call in flight of its key. */
   private isUnderWay = false;
+  private hasOwnLimit = false;
   /** When the latest attempt was sent, on the monotonic clock. */
   private sentMs = 0;
   /** The way of the latest attempt; undefined before the first. */
@@ -95,7 +100,16 @@ export class Dispatch {
     const { route, upstream } = way;
     const seconds = call.stream ? route.first_byte_seconds : route.reply_seconds;
     if (seconds !== undefined) return seconds * 1_000;
-    return call.stream ? upstream.config.firstByteMs : upstream.config.replyMs;
+    const { firstByteMs, replyMs } = upstream.config;
+    if (!call.stream) return replyMs;
+    return firstByteMs ?? (this.mayThinkSilently(way) ? Number.POSITIVE_INFINITY : FIRST_BYTE_MS);
+  }
+
+  /** Streams of Messages and Responses show at once that a model thinks. By Chat it would be billed and left, again and again. */
+  private mayThinkSilently({ route, upstream }: Way): boolean {
+    const { streams_reasoning: isShown } = mergeProfiles(upstream.config.profile, route.profile);
+    const isReasoner = this.call.model?.labels.has("reasoning") === true;
+    return this.wire.protocol === "chat" && isReasoner && isShown !== true;
   }
 
   /** Sends the prepared request: at once, unless the upstream's kind has to wait for credentials. */
@@ -103,7 +117,7 @@ export class Dispatch {
     const { prepared, call } = this;
     if (!prepared) return;
     this.prepared = undefined;
-    const { way, request, isRepeated } = prepared;
+    const { way, request, hasOwnLimit } = prepared;
     const { route, upstream, key } = way;
     call.step("dispatched");
     this.end();
@@ -113,6 +127,7 @@ export class Dispatch {
     call.attempts++;
     upstream.breakers.begin(route.model);
     this.isUnderWay = true;
+    this.hasOwnLimit = hasOwnLimit;
     this.sentMs = this.clock.monotonic();
     key.use(route.model, this.sentMs);
     const attempt = new Attempt(upstream, this.listener);
@@ -121,9 +136,9 @@ export class Dispatch {
     try {
       credentials = upstream.adapter.authorise(request, this.clock.now(), key.text);
     } catch (error) {
-      return this.notAuthorised(attempt, nameOf(error));
+      return this.notAuthorised(attempt, NotAuthorised.by(error));
     }
-    if (Array.isArray(credentials)) attempt.send(request, credentials, isRepeated);
+    if (Array.isArray(credentials)) attempt.send(request, credentials, prepared.isRepeated);
     else void this.sendLater(attempt, prepared, credentials);
   }
 
@@ -134,22 +149,22 @@ export class Dispatch {
     pending: Promise<string[]>,
   ): Promise<void> {
     let credentials: string[] | typeof TIMED_OUT | undefined;
-    let reason = "timed out";
+    let failure = new NotAuthorised("timed out");
     try {
       credentials = await withTimeout(pending, attempt.upstream.connectMs);
     } catch (error) {
-      reason = nameOf(error);
+      failure = NotAuthorised.by(error);
     }
     if (attempt.isLeft) return;
     if (this.call.gone) this.call.flow?.cut(GONE);
     else if (Array.isArray(credentials)) attempt.send(request, credentials, isRepeated);
-    else this.notAuthorised(attempt, reason);
+    else this.notAuthorised(attempt, failure);
   }
 
-  private notAuthorised(attempt: Attempt, reason: string): void {
-    const fields = { call_id: this.call.id, upstream: attempt.upstream.name, reason };
+  private notAuthorised(attempt: Attempt, failure: NotAuthorised): void {
+    const fields = { call_id: this.call.id, upstream: attempt.upstream.name, reason: failure.code };
     this.log.error(fields, "cannot get credentials for an upstream; trying the next route");
-    attempt.fail(new NotAuthorised(reason));
+    attempt.fail(failure);
   }
 
   /** The latest attempt is over: its key has a call less in flight. */
@@ -192,22 +207,25 @@ export class Dispatch {
       this.log.error(fields, "cannot send a call to an upstream; trying the next route");
     } else {
       upstream.breakers.fail(route.model, failure, this.sentMs);
-      way.key.fail("upstream", failure.reason, route.model, undefined, this.clock.monotonic());
+      const times = { sentMs: this.sentMs, nowMs: this.clock.monotonic() };
+      way.key.fail("upstream", failure.reason, route.model, times);
     }
     this.record(failure, isLost);
   }
 
   /** Rests what a refusal concerns: nothing, the key, the key for this model, or the upstream. */
-  refused(refused: Refused, retryAfterMs: number | undefined): void {
+  refused(refused: Refused): void {
     const { way } = this;
     const failure = failures.refused(refused);
-    if (refused.fault === "upstream") return this.failed(failure);
+    if (refused.isCounted) return this.failed(failure);
     if (!way) return;
     this.keyFailed = OF_THE_KEY.has(refused.fault);
     // No key changes what a provider knows. A text about an account has `says`.
     const isOfProvider = refused.fault === "caller" && refused.says === undefined;
     if (isOfProvider) this.excluded = [...this.excluded, way.route];
-    way.upstream.refused(way.route, way.key, refused, retryAfterMs, this.call.id);
+    if (refused.fault === "limit" && this.hasOwnLimit) {
+      way.upstream.breakers.note(way.route.model, failure);
+    } else way.upstream.refused(way.route, way.key, refused, this.sentMs, this.call.id);
     this.record(failure);
   }
 
@@ -288,7 +306,7 @@ export class Dispatch {
     const headers = headersFor(given, mergeProfiles(upstream.config.profile, route.profile));
     const call = { protocol, path, stream, ...content, headers };
     const made = upstream.adapter.request(call, route);
-    return made && { way, request: made, isRepeated };
+    return made && { way, request: made, hasOwnLimit: hasOwnLimit(content.body), isRepeated };
   }
 
   /** Returns the body with the fields that depend on the route and on the hold. */
@@ -307,24 +325,28 @@ export class Dispatch {
   }
 
   /**
-   * Sets the output limit that the hold covers: one limit, at most the model's, under the name that the route knows. A
-   * call that is not streamed gets one even if its client states none: what the prompt leaves of the window, since many
-   * providers refuse more. So does a stream whose provider's own limit is too low: `default_max_tokens`. Source:
-   * gsd-build/gsd-2#5409.
+   * Sets the output limit that the hold covers: one limit, at most the model's, under the name that the route knows. If the
+   * client states none, only a hold for less than the model's maximum sets one, a price per call, or `default_max_tokens`:
+   * providers count the limit as tokens of the minute (vanna-ai/vanna-flask#11), however short the reply is. That one leaves
+   * the prompt its room in the window, since many refuse more (gsd-build/gsd-2#5409).
    */
   private limitOutput(route: Route, body: RequestBody, { outputLimit }: UpstreamRequest): void {
-    const { model, stream } = this.call;
+    const { model } = this.call;
     if (!model) return;
     const stated = this.wire.outputLimit(body);
     const upstream = this.upstreams.get(route.upstream)?.config.profile;
     const profile = mergeProfiles(upstream, route.profile);
     const usual = profile.default_max_tokens;
-    if ((stated ?? outputLimit ?? usual) === undefined && stream) return;
+    if ((stated ?? outputLimit ?? usual) === undefined) return;
     const room = stated === undefined ? roomBeside(this.call) : Number.POSITIVE_INFINITY;
     const most = Math.min(outputTokensMax(stated ?? usual, model), room);
     const limit = outputLimit === undefined ? most : Math.min(outputLimit, most);
     this.wire.limitOutput(body, limit, maxTokensField(profile));
   }
+}
+
+function hasOwnLimit(body: OutgoingBody): boolean {
+  return body.read("service_tier") === "flex" || body.read("speed") === "fast";
 }
 
 /** Returns the tokens that the prompt of a call leaves of its model's window. */
@@ -341,13 +363,6 @@ function headersFor(headers: readonly string[], profile: Profile): readonly stri
   const given = headers[at + 1]?.split(",") ?? [];
   const betas = [...new Set(given.flatMap((beta) => betaFor(beta, profile) ?? []))].join(",");
   return headers.toSpliced(at, 2, ...(betas === "" ? [] : [betaHeader, betas]));
-}
-
-/** Returns what an operator may see of an error: never its message, which may quote a token or an address with one. */
-function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown";
-  const { code } = "code" in error ? error : (objectOf(error.cause) ?? {});
-  return typeof code === "string" ? code : error.name;
 }
 
 /** A form on its way to an upstream. Its fields are read and set like those of a JSON body. */

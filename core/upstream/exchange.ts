@@ -293,7 +293,7 @@ export class Exchange implements AttemptListener, Flow {
   /** Rests what a refusal concerns, for as long as the provider says. */
   private rest(refused: Refused): void {
     const statedMs = retryAfterMs(this.headers, this.clock.now()) ?? refused.retryAfterMs;
-    this.dispatch.refused(refused, statedMs);
+    this.dispatch.refused({ ...refused, retryAfterMs: statedMs });
   }
 
   /** Sends a refused call again if a plugin has changed its request for that. */
@@ -522,7 +522,7 @@ export class Exchange implements AttemptListener, Flow {
   private passError(event: ServerEvent): void {
     const refused = refusedBy(200, event.data);
     if (isForOperator(refused)) {
-      this.dispatch.refused(refused, undefined);
+      this.dispatch.refused(refused);
       return this.cut(refusedOutcome(refused, this.call, []));
     }
     this.errorSent = true;

@@ -1,4 +1,5 @@
 import type { FailedAttempt } from "../plugin/call.ts";
+import { objectOf } from "../process/json.ts";
 import type { Refused } from "./fault.ts";
 
 /** The cause of failures of the gateway or of its config. They say nothing of the upstream. */
@@ -59,6 +60,13 @@ export function isOwnFailure({ cause }: FailureCause): boolean {
 /** Fails an attempt before anything is sent. The upstream's breaker shows its `code`. */
 export class NotAuthorised extends Error {
   readonly code: string;
+
+  /** Of the error that a kind has thrown. Never has its message, which may quote a token or an address with one. */
+  static by(error: unknown): NotAuthorised {
+    if (!(error instanceof Error)) return new NotAuthorised("unknown");
+    const { code } = "code" in error ? error : (objectOf(error.cause) ?? {});
+    return new NotAuthorised(typeof code === "string" ? code : error.name);
+  }
 
   constructor(reason: string) {
     super("no credentials");

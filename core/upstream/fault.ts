@@ -17,6 +17,8 @@ export interface Refused {
   readonly says: string | undefined;
   /** True if another key or route may serve the call. */
   readonly triesOn: boolean;
+  /** True if nothing rests for it, but the upstream's breaker counts it. */
+  readonly isCounted: boolean;
   /** When the body says to try again, in milliseconds from now; a header may say it as well. */
   readonly retryAfterMs: number | undefined;
 }
@@ -49,16 +51,27 @@ export function refusedBy(status: number, text: string | undefined): Refused {
     const isOfCaller = fault === "caller";
     // The body of a success may state no status, which else stands for a failure of the provider.
     const known400 = isOfCaller && status === 200 && means >= 500 ? { means: 400 } : {};
-    return { ...stated, ...known400, row, fault, says, triesOn: !isOfCaller || elsewhere };
+    const isCounted = fault === "upstream";
+    return {
+      ...stated,
+      ...known400,
+      row,
+      fault,
+      says,
+      triesOn: !isOfCaller || elsewhere,
+      isCounted,
+    };
   }
   const fault = faultOf(means);
+  const isPage = status !== 200 && !error.isJson;
+  const isCounted = fault === "upstream" || (isPage && OF_FIREWALLS.has(status));
   const isHidden = fault === "caller" && OF_THE_ACCOUNT.test(error.message);
   const says = isHidden ? NOT_FOR_CUSTOMERS : undefined;
   // A text about an account that no row knows: another provider may serve the call. Nothing rests, since the text may
   // quote the customer's.
-  const triesOn = isHidden || fault !== "caller";
+  const triesOn = isHidden || isPage || fault !== "caller";
   const row = isHidden ? "words" : "status";
-  return { ...stated, row, fault, says, triesOn };
+  return { ...stated, row, fault, says, triesOn, isCounted };
 }
 
 /** Returns true if a customer must not read it: it may name the operator's account, key or plan. */
@@ -90,6 +103,9 @@ const FAULTS: Readonly<Record<number, Fault>> = {
   429: "limit",
 };
 
+/** With a page, a firewall before the provider sends these for one prompt that it dislikes. The key may be good. */
+const OF_FIREWALLS: ReadonlySet<number> = new Set([403, 405]);
+
 /** Returns whose trouble a status is if no row says more. */
 function faultOf(status: number): Fault {
   // Providers do not redirect: another server replied at this address.
@@ -97,6 +113,8 @@ function faultOf(status: number): Fault {
 }
 
 interface StatedError {
+  /** False for a page, and for a body that is not known. */
+  readonly isJson: boolean;
   /** False for a body that is no error, whatever its fields are named. */
   readonly isStated: boolean;
   readonly types: readonly string[];
@@ -124,6 +142,7 @@ function errorIn(text: string | undefined): StatedError {
     root["type"] === "error" || typeof (root["message"] ?? root["detail"]) === "string";
   const rootType = root["type"] === "error" ? undefined : root["type"];
   return {
+    isJson: json !== undefined,
     isStated: stated != null || isFailed || (base["status_code"] ?? 0) !== 0,
     types: names(error["type"], error["status"], root["__type"], rootType),
     codes: names(error["code"], root["code"], ...reasonsIn(error), base["status_code"]),
@@ -143,9 +162,12 @@ function retryDelayIn({ details }: JsonObject): number | undefined {
   return undefined;
 }
 
-/** Google names the reason of an error in its details. */
+/** Google lists the reasons of an error in its details; Anthropic's are one object. */
 function reasonsIn({ details }: JsonObject): unknown[] {
-  return arrayOf(details).map((each) => objectOf(each)?.["reason"]);
+  return [
+    objectOf(details)?.["error_code"],
+    ...arrayOf(details).map((each) => objectOf(each)?.["reason"]),
+  ];
 }
 
 function names(...values: readonly unknown[]): string[] {

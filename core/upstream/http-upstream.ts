@@ -95,6 +95,7 @@ export class HttpUpstream implements Upstream {
     if (!key) return;
     this.probing.add(model);
     breakers.begin(model);
+    const sentMs = clock.monotonic();
     const isOver = () => this.probing.delete(model);
     this.tryRoute(this, route, key, clock, protocol)
       .finally(isOver)
@@ -102,28 +103,39 @@ export class HttpUpstream implements Upstream {
         (tried) => {
           if (isAnswered(tried)) return;
           const { refused, cause = "other", reason = "a probe failed" } = tried;
-          if (!refused || refused.fault === "upstream")
-            return breakers.note(model, { cause, reason });
-          this.refused(route, key, refused, refused.retryAfterMs);
+          if (cause === "credentials") {
+            this.log.error(
+              { upstream: this.name, model, reason },
+              "cannot get credentials for a probe",
+            );
+          }
+          if (!refused || refused.isCounted) return breakers.note(model, { cause, reason });
+          this.refused(route, key, refused, sentMs);
           breakers.wantCall(model);
         },
-        () => breakers.forget(model),
+        (error: unknown) => {
+          breakers.forget(model);
+          this.log.error({ err: error, upstream: this.name, model }, "cannot make a probe");
+        },
       );
   }
 
-  /** Rests what a refusal concerns: nothing, the key, or the key for this model. `callId`: the customer's call, if it was one. */
+  /**
+   * Rests what a refusal of a call that was sent at this time concerns: nothing, the key, or the key for this model.
+   * `callId`: the customer's call, if it was one.
+   */
   refused(
     { model }: Route,
     key: PooledKey,
     refused: Refused,
-    retryAfterMs: number | undefined,
+    sentMs: number,
     callId?: string,
   ): void {
-    const { fault, status, type, code, row } = refused;
+    const { fault, status, type, code, row, retryAfterMs } = refused;
     const failure = failures.refused(refused);
     this.breakers.note(model, failure);
-    const nowMs = this.clock.monotonic();
-    if (!key.fail(fault, failure.reason, model, retryAfterMs, nowMs)) return;
+    const times = { sentMs, nowMs: this.clock.monotonic(), retryAfterMs };
+    if (!key.fail(fault, failure.reason, model, times)) return;
     const fields = {
       ...(callId !== undefined && { call_id: callId }),
       ...{ upstream: this.name, model, key: key.last4, fault, status, type, code, row },

@@ -33,9 +33,20 @@ const OF_A_MODEL: ReadonlySet<Fault> = new Set(["limit", "access", "model"]);
 interface Rest {
   /** When the latest refusal came. A call that was sent before says nothing of it. */
   readonly sinceMs: number;
-  untilMs: number;
-  inRow: number;
+  readonly untilMs: number;
+  readonly inRow: number;
   readonly fault: Fault;
+  /** Until then a call that tries the key may have its result. */
+  probedUntilMs: number;
+}
+
+const endOf = ({ untilMs, probedUntilMs }: Rest): number => Math.max(untilMs, probedUntilMs);
+
+/** When a refused call was sent, when its refusal came, and for how long the provider wants to be left alone. */
+interface RefusalTimes {
+  readonly sentMs: number;
+  readonly nowMs: number;
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** One key of an upstream. A kind without keys has one without a text. */
@@ -61,7 +72,12 @@ export class PooledKey implements KeyState {
   /** When the key may be tried for a model, on the monotonic clock; 0 if it does not rest. */
   wakesAtMs(model: string): number {
     if (this.rests.size === 0) return 0;
-    return Math.max(this.rests.get("")?.untilMs ?? 0, this.rests.get(model)?.untilMs ?? 0);
+    return Math.max(this.endOfRest(""), this.endOfRest(model));
+  }
+
+  private endOfRest(of: string): number {
+    const rest = this.rests.get(of);
+    return rest ? endOf(rest) : 0;
   }
 
   /** How many calls of a model are in flight with it. */
@@ -76,7 +92,7 @@ export class PooledKey implements KeyState {
     if (this.rests.size === 0) return;
     for (const of of ["", model]) {
       const rest = this.rests.get(of);
-      if (rest) rest.untilMs = Math.max(rest.untilMs, nowMs + PROBE_MS);
+      if (rest) rest.probedUntilMs = nowMs + PROBE_MS;
     }
   }
 
@@ -100,8 +116,7 @@ export class PooledKey implements KeyState {
     fault: Fault,
     reason: string,
     model: string,
-    retryAfterMs: number | undefined,
-    nowMs: number,
+    { sentMs, nowMs, retryAfterMs }: RefusalTimes,
   ): boolean {
     this.failures += 1;
     this.lastFailure = { atMs: nowMs, reason };
@@ -109,18 +124,23 @@ export class PooledKey implements KeyState {
     if (!times) return false;
     const of = OF_A_MODEL.has(fault) ? model : "";
     const before = this.rests.get(of);
-    const inRow = (before?.fault === fault ? before.inRow : 0) + 1;
+    const same = before?.fault === fault ? before : undefined;
+    // Calls that were under way together are refused for one reason.
+    const isEarlier = same !== undefined && sentMs < same.sinceMs;
+    const inRow = (same?.inRow ?? 0) + (isEarlier ? 0 : 1);
     const ownMs = backoffMs(inRow, times[0], times[1]);
     const forMs = Math.min(retryAfterMs ?? ownMs, RETRY_AFTER_MS_MAX);
-    this.rests.set(of, { sinceMs: nowMs, untilMs: nowMs + forMs, inRow, fault });
-    return inRow === 1;
+    // A refusal that states no time does not end the rest that another has stated.
+    const untilMs = Math.max(before?.untilMs ?? 0, nowMs + forMs);
+    this.rests.set(of, { sinceMs: nowMs, untilMs, inRow, fault, probedUntilMs: 0 });
+    return same === undefined;
   }
 
   /** Its rests, for operators; those that are over too, until the key serves a call, or for an hour. An empty `model` stands for all. */
   restsAt(nowMs: number): { model: string; fault: string; inMs: number }[] {
-    const told = [...this.rests].filter(([, { untilMs }]) => untilMs > nowMs - TOLD_MS);
-    return told.map(([model, { fault, untilMs }]) => {
-      return { model, fault, inMs: Math.max(0, untilMs - nowMs) };
+    const told = [...this.rests].filter(([, rest]) => endOf(rest) > nowMs - TOLD_MS);
+    return told.map(([model, rest]) => {
+      return { model, fault: rest.fault, inMs: Math.max(0, endOf(rest) - nowMs) };
     });
   }
 }

@@ -25,7 +25,7 @@ interface Signs {
   readonly status?: readonly number[];
   /** `error.type`, `error.status` (Google) or `__type` (Amazon). */
   readonly type?: string;
-  /** `error.code`, a `reason` in its details, or `base_resp.status_code` (MiniMax). */
+  /** `error.code`, a `reason` (Google) or the `error_code` (Anthropic) in its details, or `base_resp.status_code` (MiniMax). */
   readonly code?: string;
   /**
    * Words of the message. Without a code they match its beginning, if they can: the rest of it may quote the customer's
@@ -47,11 +47,15 @@ const FILTERED = "The model's provider refuses this request because of its usage
 /** Reports and pages that several rows quote, or whose names are long. */
 const ANTHROPIC = "platform.claude.com/docs/en/api/errors";
 const SPEND_LIMIT = "developersdigest.tech/errors: 400 invalid_request_error (spend limit reached)";
+const ANTHROPIC_CAP = "platform.claude.com/docs/en/api/rate-limits";
+const OPENAI_QUOTA =
+  "github.com/openai/openai-cookbook/issues/844, help.openai.com/en/articles/6614457";
 const OPENAI = "platform.openai.com/docs/guides/error-codes";
 const ACODE = "github.com/bajrangCoder/acode-plugin-chatgpt/issues/19";
 const REQUEST_LIMIT =
-  "community.openai.com: Request too large for gpt-4o in organization … on tokens per min (TPM)";
+  "community.openai.com: Request too large for gpt-4o in organization … on tokens per min (TPM), github.com/HunorLaczko/ha-groq-cloud-api/issues/27";
 const GOOGLE = "ai.google.dev/gemini-api/docs/troubleshooting";
+const GOOGLE_CREDIT = "github.com/dyad-sh/dyad/issues/3626, ai.google.dev/gemini-api/docs/billing";
 const ALIBABA_START = "help.aliyun.com/en/model-studio/error-code-start";
 const ALIBABA = "help.aliyun.com/en/model-studio/error-code";
 const BEDROCK_MODELS =
@@ -76,6 +80,12 @@ export const REFUSALS: readonly KnownRefusal[] = [
     status: [400],
     type: "invalid_request_error",
     words: /^you have reached your specified (?:api|workspace api) usage limits/i,
+  }),
+  known("anthropic/spend cap", "account", ANTHROPIC_CAP, { code: "enforced_spend_limit_reached" }),
+  known("anthropic/spend cap", "account", ANTHROPIC_CAP, {
+    status: [429],
+    words:
+      /^(?:you have reached your api usage limits|this request would exceed your account's monthly spend limit)/i,
   }),
   known(
     "anthropic/extra usage",
@@ -103,9 +113,13 @@ export const REFUSALS: readonly KnownRefusal[] = [
     words:
       /^(?:allocated quota exceeded|you exceeded your current quota.{1,200}\/error-code#token-limit)/i,
   }),
-  known("openai/quota", "account", "github.com/openai/openai-cookbook/issues/844", {
-    code: "insufficient_quota",
-  }),
+  ...[
+    "insufficient_quota",
+    "credit_balance_exhausted",
+    "organization_spend_limit_exceeded",
+    "organization_usage_limit_exceeded",
+    "project_spend_limit_exceeded",
+  ].map((code) => known("openai/quota", "account", OPENAI_QUOTA, { code })),
   known("openai/quota", "account", "github.com/langchain-ai/langchain-academy/issues/150", {
     type: "insufficient_quota",
   }),
@@ -130,9 +144,11 @@ export const REFUSALS: readonly KnownRefusal[] = [
   }),
   known("openai/key", "key", OPENAI, { code: "invalid_api_key" }),
   known("openai/model", "model", OPENAI, { code: "model_not_found" }),
+  // Groq's has status 413. Another key or provider may have a higher limit.
   known("openai/request beyond the limit", "caller", REQUEST_LIMIT, {
-    status: [429],
+    status: [413, 429],
     words: /^request too large for /i,
+    elsewhere: true,
     says: "The request is larger than the model's provider takes in one call at the moment: send less at a time.",
   }),
   known("google/key", "key", GOOGLE, { code: "API_KEY_INVALID" }),
@@ -149,9 +165,10 @@ export const REFUSALS: readonly KnownRefusal[] = [
     type: "FAILED_PRECONDITION",
     words: /billing|free tier/i,
   }),
-  known("google/credit", "account", "github.com/dyad-sh/dyad/issues/3626", {
+  known("google/credit", "account", GOOGLE_CREDIT, {
     status: [429],
-    words: /^your prepayment credits are depleted/i,
+    words:
+      /^your (?:prepayment credits are depleted|project has exceeded its monthly spending cap)/i,
   }),
   known("xai/credit", "account", "github.com/continuedev/continue/issues/10373 and 12670", {
     words:
@@ -196,6 +213,13 @@ export const REFUSALS: readonly KnownRefusal[] = [
   }),
   known("perplexity/model", "model", "github.com/BerriAI/litellm/issues/908", {
     type: "invalid_model",
+  }),
+  known("groq/flex capacity", "limit", "console.groq.com/docs/flex-processing", {
+    status: [498],
+    code: "capacity_exceeded",
+  }),
+  known("groq/spend limit", "account", "console.groq.com/docs/spend-limits", {
+    code: "blocked_api_access",
   }),
   known("groq/organization restricted", "account", "github.com/songquanpeng/one-api/issues/1764", {
     code: "organization_restricted",

@@ -41,10 +41,12 @@ export async function tryRoute(
   const request = upstream.adapter.request(call, route);
   if (!request) return { served: false, reason: "this kind of upstream cannot express the call" };
   const beganMs = clock.monotonic();
-  const pending = Promise.resolve(upstream.adapter.authorise(request, clock.now(), key.text));
+  const authorise = async () => upstream.adapter.authorise(request, clock.now(), key.text);
+  const pending = authorise().catch((error: unknown) => NotAuthorised.by(error));
   const credentials = await withTimeout(pending, upstream.connectMs);
-  if (credentials === TIMED_OUT) {
-    return { served: false, ...failures.byError(new NotAuthorised("timed out")) };
+  if (!Array.isArray(credentials)) {
+    const failure = credentials === TIMED_OUT ? new NotAuthorised("timed out") : credentials;
+    return { served: false, ...failures.byError(failure) };
   }
   const reply = new TrialReply(protocol, clock);
   const attempt = new Attempt(upstream, reply);

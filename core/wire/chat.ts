@@ -57,6 +57,7 @@ export const chat: Wire = {
     return newer !== undefined && older !== undefined ? Math.max(newer, older) : (newer ?? older);
   },
 
+  outputMin: 1,
   choices: (body) => countOf(body.read("n")) ?? 1,
 
   limitOutput(body, tokens, chatField) {

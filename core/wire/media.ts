@@ -12,6 +12,7 @@ import { kindOf, type Wire } from "./wire.ts";
 /** Protocols without an output limit, whose replies deliver no text. */
 const UNSTREAMED = {
   outputLimit: () => undefined,
+  outputMin: 1,
   choices: () => 1,
   limitOutput() {},
   lacksUsage: () => false,

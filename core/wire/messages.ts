@@ -35,6 +35,7 @@ export const messages: Wire = {
   },
 
   outputLimit: (body) => countOf(body.read("max_tokens")),
+  outputMin: 1,
   choices: () => 1,
 
   limitOutput(body, tokens) {

@@ -36,6 +36,8 @@ export const responses: Wire = {
   },
 
   outputLimit: (body) => countOf(body.read("max_output_tokens")),
+  // OpenAI refuses less: a wallet that covers less is short.
+  outputMin: 16,
   choices: () => 1,
 
   limitOutput(body, tokens) {

@@ -63,6 +63,9 @@ export interface Wire {
    */
   outputLimit(body: Pick<Fields, "read">): number | undefined;
 
+  /** The least output limit that providers take. */
+  readonly outputMin: number;
+
   /** Returns how many choices the body asks for. Each may use the whole output limit. */
   choices(body: Pick<Fields, "read">): number;
 

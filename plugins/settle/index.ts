@@ -184,7 +184,7 @@ export default function settle(
       // Tokens that the stream does not carry cannot be held step by step, so the whole limit is held.
       const isCounted = call.stream && !hidesReasoning(model, upstream, services.upstreams);
       outputTokens = isCounted ? Math.min(slice, outputMax) : outputMax;
-      floorTokens = Math.min(choices, outputMax);
+      floorTokens = Math.min(choices * wires[protocol].outputMin, outputMax);
     } else if (model.maxOutputTokens !== undefined) {
       // No hold ends the output at a price per call, so the provider must, even if the client sets no limit.
       upstream.outputLimit = model.maxOutputTokens;

@@ -13,6 +13,8 @@ type Chat = "messages" | "chat" | "responses";
 type Fields = Readonly<Record<string, unknown>>;
 
 const MOST = 4_000;
+const STREAM = { stream: true };
+const USUAL = { max_tokens: 3_000 };
 const CAPS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 
 /** A model at a fixed price, with a window of which it sells a part. */
@@ -39,6 +41,7 @@ t.before(async () => {
   const models = [
     entry("strict", "chat", {}),
     entry("compatible", "chat", { dialect: "compatible" }),
+    entry("usual", "chat", { dialect: "compatible", default_max_tokens: 3_000 }),
     entry("named", "chat", { max_tokens_field: "max_tokens" }),
     entry("claude", "messages", {}),
     perCall("req/strict", "chat"),
@@ -132,31 +135,17 @@ t.test("the cap of a call goes upstream", async (t) => {
       { max_output_tokens: 1_000_000 },
       { max_output_tokens: MOST },
     ],
+    ["unless the client sent none", ...(["chat", "strict"] as const), {}, {}],
+    ["unless the client sent none", ...(["responses", "strict"] as const), {}, {}],
     [
-      "though the client sent none",
-      ...(["chat", "strict"] as const),
-      {},
-      { max_completion_tokens: MOST },
-    ],
-    ["though the client sent none", ...(["chat", "compatible"] as const), {}, { max_tokens: MOST }],
-    [
-      "though the client sent none",
-      ...(["responses", "strict"] as const),
-      {},
-      { max_output_tokens: MOST },
-    ],
-    [
-      "though the client sent null",
+      "unless the client sent null",
       ...(["chat", "compatible"] as const),
       { max_completion_tokens: null },
-      { max_tokens: MOST },
+      { max_completion_tokens: null },
     ],
-    [
-      "unless it is streamed without one",
-      ...(["chat", "compatible"] as const),
-      { stream: true },
-      {},
-    ],
+    ["unless a stream's client sent none", ...(["chat", "compatible"] as const), STREAM, {}],
+    ["if the profile has a default", ...(["chat", "usual"] as const), {}, USUAL],
+    ["of a stream, if the profile has a default", ...(["chat", "usual"] as const), STREAM, USUAL],
     [
       "of a stream too",
       ...(["chat", "compatible"] as const),
@@ -178,6 +167,29 @@ t.test("the cap of a call goes upstream", async (t) => {
       t.strictSame(others, {});
     }
   });
+
+  t.test(
+    "that no one has set lets a reply be longer than its hold, which overdraws nothing",
+    async (t) => {
+      const output_tokens = 2 * MOST;
+      // Enough for what is held, for all of the reply, and for neither: a limit goes upstream then.
+      for (const [creditVnd, tokens, isWrittenOff] of [
+        [42, output_tokens, true],
+        [100, output_tokens, false],
+        [20, MOST, false],
+      ] as const) {
+        const caller = await customerWith(gateway, creditVnd);
+        const body = bodies.chat({ output_tokens }, { model: "compatible", max_tokens: undefined });
+        const { status, text } = await post(gateway, paths.chat, caller, body);
+        t.equal(status, 200, text);
+        const { available } = await committedWallet(gateway, caller.accountId);
+        t.ok(Number(available) >= 0, available);
+        const [record] = await usage(gateway, caller.accountId);
+        t.ok(Number(record?.["output_tokens"]) <= tokens, String(record?.["output_tokens"]));
+        t.equal(Number(record?.["written_off_vnd"]) > 0, isWrittenOff);
+      }
+    },
+  );
 
   t.test("is what a call holds for, though it states another, smaller one", async (t) => {
     const two = { max_completion_tokens: 1, max_tokens: 1_000 };

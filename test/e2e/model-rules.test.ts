@@ -137,6 +137,18 @@ const EDITS: readonly Edit[] = [
     change: { messages: [{ role: "user", content: "a ".repeat(2 * 140_000) }] },
   },
   {
+    why: "one whose account may use few tokens a minute is sent without a limit",
+    protocol: "chat",
+    models: ["gpt-4.1"],
+    change: {},
+  },
+  {
+    why: "one of Responses is, too",
+    protocol: "responses",
+    models: ["gpt-4.1"],
+    change: {},
+  },
+  {
     why: "settings of turns are named, and the tools that a turn adds or removes are the list",
     protocol: "messages",
     models: ["gpt-5.6-sol", "gpt-4.1", "gemini-3.5-flash", "deepseek-v4-pro"],

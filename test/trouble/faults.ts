@@ -44,7 +44,7 @@ const BUSY = [503, 529];
 
 /** Words that no customer may read: each is part of a refusal below. */
 export const SECRETS =
-  /credit|billing|quota|organi[sz]ation|org-|api key|arrear|good standing|balance|recharge|your plan|your team|your account|location is not supported|spending limit|payment|console\.|marketplace|your organization|usage limits|extra usage|suspended|has been restricted|prepayment|use case details/i;
+  /credit|billing|quota|organi[sz]ation|org-|api key|arrear|good standing|balance|recharge|your plan|your team|your account|location is not supported|spending limit|payment|console\.|marketplace|your organization|usage limits|extra usage|suspended|has been restricted|prepayment|use case details|spending cap|spend limit|usage threshold|dev tier/i;
 
 export const CASES: readonly Case[] = [
   // Refusals that name the operator's account, key or plan, word for word as providers send them.
@@ -64,6 +64,34 @@ export const CASES: readonly Case[] = [
       400,
       "invalid_request_error",
       "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+    ),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Anthropic: monthly cap of the tier",
+    fault: {
+      status: 429,
+      body: {
+        type: "error",
+        error: {
+          type: "rate_limit_error",
+          message:
+            "You have reached your API usage limits: your organization has crossed its monthly API usage threshold, set based on your organization's API tier. You will regain access on 2026-12-01 at 00:00 UTC.",
+          details: { error_code: "enforced_spend_limit_reached" },
+        },
+        request_id: "req_1",
+      },
+    },
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "Anthropic: monthly spend limit",
+    fault: anthropic(
+      429,
+      "rate_limit_error",
+      "This request would exceed your account's monthly spend limit.",
     ),
     alone: [502],
     cause: /^account$/,
@@ -144,6 +172,17 @@ export const CASES: readonly Case[] = [
       message: "Billing hard limit has been reached.",
       type: "image_generation_user_error",
       code: "billing_hard_limit_reached",
+    }),
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
+    name: "OpenAI: spend limit",
+    fault: openai(429, {
+      message: "Your organization has reached its enforced monthly spend limit.",
+      type: "rate_limit_error",
+      param: null,
+      code: "organization_spend_limit_exceeded",
     }),
     alone: [502],
     cause: /^account$/,
@@ -255,6 +294,24 @@ export const CASES: readonly Case[] = [
     cause: /^account$/,
   },
   {
+    name: "Google: monthly spending cap",
+    fault: {
+      status: 429,
+      body: [
+        {
+          error: {
+            code: 429,
+            message:
+              "Your project has exceeded its monthly spending cap. Please go to AI Studio at https://ai.studio/spend to manage your project spend cap.",
+            status: "RESOURCE_EXHAUSTED",
+          },
+        },
+      ],
+    },
+    alone: [502],
+    cause: /^account$/,
+  },
+  {
     name: "xAI: credit",
     fault: {
       status: 429,
@@ -300,6 +357,23 @@ export const CASES: readonly Case[] = [
     }),
     alone: [502],
     cause: /^account$/,
+  },
+  {
+    name: "Groq: a request beyond the limit",
+    fault: openai(413, {
+      message:
+        "Request too large for model `m` in organization `org_01hw8f` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 12328, please reduce your message size and try again. Need more tokens? Upgrade to Dev Tier today at https://console.groq.com/settings/billing",
+      type: "tokens",
+      code: "rate_limit_exceeded",
+    }),
+    alone: [413],
+    cause: /^http_413$/,
+  },
+  {
+    name: "Groq: flex capacity",
+    fault: openai(498, { message: "Flex tier capacity exceeded", code: "capacity_exceeded" }),
+    alone: [429],
+    cause: /^limit$/,
   },
   {
     name: "Fireworks: suspended",
@@ -495,6 +569,19 @@ export const CASES: readonly Case[] = [
     fault: { status: 403, body: "<html>Attention Required</html>", type: "text/html" },
     alone: [502],
     cause: /^access$/,
+  },
+  {
+    name: "405, a page of a firewall",
+    fault: { status: 405, body: "<html>blocked</html>", type: "text/html" },
+    alone: [502],
+    cause: /^model$/,
+  },
+  {
+    name: "406, a page of a firewall",
+    fault: { status: 406, body: "<html>Not Acceptable</html>", type: "text/html" },
+    alone: [406],
+    isOfProvider: true,
+    cause: /^http_406$/,
   },
   {
     name: "404, a page",

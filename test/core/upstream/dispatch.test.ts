@@ -5,6 +5,7 @@ import t, { type Test } from "tap";
 import { RequestBody } from "../../../core/body/request-body.ts";
 import type { AttemptListener } from "../../../core/upstream/attempt.ts";
 import { Dispatch } from "../../../core/upstream/dispatch.ts";
+import { type Refused, refusedBy } from "../../../core/upstream/fault.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
 import { wires } from "../../../core/wire/wires.ts";
 import { newCall } from "../../support/call.ts";
@@ -14,7 +15,7 @@ import { accepted } from "../config/files.ts";
 const clock = { now: () => 0, monotonic: () => 0 };
 
 /** A call for the upstream `main`, whose dispatcher records the requests. */
-async function setUp(t: Test) {
+async function setUp(t: Test, fields: object = {}) {
   const config = await accepted(t, {});
   const upstreams = new ConnectedUpstreams(config, clock, recordedLog().log);
   t.teardown(() => upstreams.close());
@@ -29,7 +30,7 @@ async function setUp(t: Test) {
   call.upstream = {
     protocol: "messages",
     path: "/v1/messages",
-    body: RequestBody.of({ model: "plain", max_tokens: 1 }),
+    body: RequestBody.of({ model: "plain", max_tokens: 1, ...fields }),
     form: undefined,
     headers: [],
     bodyFor: undefined,
@@ -108,6 +109,59 @@ t.test("an attempt", async (t) => {
       t.strictSame([sent, lines], [[], []]);
     });
   }
+});
+
+t.test("a refusal", async (t) => {
+  /** Sends a call and has it refused. Returns what rests, and how often the breaker has counted it. */
+  async function refusedWith(t: Test, refused: Refused, fields: object = {}) {
+    const { call, upstream, dispatch } = await setUp(t, fields);
+    t.ok(dispatch.prepare());
+    dispatch.send();
+    dispatch.refused(refused);
+    const [key] = upstream.keys;
+    const breaker = [...upstream.breakers].find(({ model }) => model !== "")?.breaker;
+    return {
+      rests:
+        key
+          ?.restsAt(0)
+          .map(({ fault }) => fault)
+          .join() || "nothing",
+      counted: breaker?.failuresInRow ?? 0,
+      cause: call.failedAttempts[0]?.cause,
+    };
+  }
+
+  t.test("that is a page of a firewall rests nothing, and the breaker counts it", async (t) => {
+    for (const status of [403, 405]) {
+      for (const page of [undefined, "", "<html>Attention Required</html>"]) {
+        const refused = refusedBy(status, page);
+        t.ok(refused.triesOn);
+        t.match(
+          await refusedWith(t, refused),
+          { rests: "nothing", counted: 1 },
+          `${status} ${page}`,
+        );
+      }
+    }
+    const inWords = refusedBy(403, JSON.stringify({ error: { message: "no access" } }));
+    t.match(await refusedWith(t, inWords), { rests: "access", counted: 0, cause: "access" });
+    t.match(await refusedWith(t, refusedBy(404, undefined)), { rests: "model", counted: 0 });
+    t.match(await refusedWith(t, refusedBy(406, undefined)), { rests: "nothing", counted: 0 });
+    t.ok(refusedBy(406, "<html>").triesOn);
+    t.notOk(refusedBy(406, "{}").triesOn);
+  });
+
+  t.test("by the limit of a tier rests nothing of other calls", async (t) => {
+    const limit = refusedBy(429, undefined);
+    for (const fields of [{ service_tier: "flex" }, { speed: "fast" }]) {
+      const expected = { rests: "nothing", counted: 0, cause: "limit" };
+      t.match(await refusedWith(t, limit, fields), expected, JSON.stringify(fields));
+      t.match(await refusedWith(t, refusedBy(401, undefined), fields), { rests: "key" });
+    }
+    for (const fields of [{}, { service_tier: "auto" }, { speed: "standard" }]) {
+      t.match(await refusedWith(t, limit, fields), { rests: "limit" }, JSON.stringify(fields));
+    }
+  });
 });
 
 class Credentials {

@@ -5,9 +5,16 @@ import { type ClientEnd, Exchange } from "../../../core/upstream/exchange.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";
-import { accepted } from "../config/files.ts";
+import { accepted, GATEWAY, swap } from "../config/files.ts";
 
-const clock = { now: () => 0, monotonic: () => 0 };
+interface Given {
+  /** True for a client that has left. */
+  readonly gone?: boolean;
+  readonly protocol?: "messages" | "chat";
+  /** More settings of the upstream. */
+  readonly settings?: string;
+}
+
 const EVENTS = [
   { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 1 } } },
   { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
@@ -21,8 +28,13 @@ const STREAM = EVENTS.map((each) => `event: ${each.type}\ndata: ${JSON.stringify
 );
 
 /** An exchange whose upstream replies to it what the test says. */
-async function setUp(t: Test, gone: boolean) {
-  const config = await accepted(t, {});
+async function setUp(t: Test, { gone = false, protocol = "messages", settings = "" }: Given) {
+  const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
+  const both = `chat: "http://127.0.0.1:9001", messages:`;
+  const gateway = swap(GATEWAY, "messages:", both);
+  const config = await accepted(t, {
+    "gateway.yaml": swap(gateway, "    keys:", `${settings}    keys:`),
+  });
   const { log } = recordedLog();
   const upstreams = new ConnectedUpstreams(config, clock, log);
   t.teardown(() => upstreams.close());
@@ -35,7 +47,7 @@ async function setUp(t: Test, gone: boolean) {
   call.stream = true;
   call.model = config.catalogue.get("plain");
   call.upstream = {
-    ...{ protocol: "messages", path: "/v1/messages", form: undefined, headers: [] },
+    ...{ protocol, path: `/${protocol}`, form: undefined, headers: [] },
     body: RequestBody.of({ model: "plain", max_tokens: 1, stream: true }),
     ...{ bodyFor: undefined, prepare: undefined, outputLimit: undefined, wantsUsage: false },
   };
@@ -56,7 +68,7 @@ async function setUp(t: Test, gone: boolean) {
   const exchange = new Exchange(call, sink, client, upstreams, clock, log);
   exchange.start();
   call.gone = gone;
-  return { exchange, got };
+  return { exchange, got, call, clock };
 }
 
 for (const [what, gone, blanks] of [
@@ -66,7 +78,7 @@ for (const [what, gone, blanks] of [
   for (const apart of [true, false]) {
     const chunks = apart ? [blanks, STREAM] : [blanks + STREAM];
     t.test(`reads a stream without a content type ${what}, ${chunks.length} chunks`, async (t) => {
-      const { exchange, got } = await setUp(t, gone);
+      const { exchange, got } = await setUp(t, { gone });
       exchange.replied(200, {});
       for (const chunk of chunks) exchange.received(Buffer.from(chunk));
       exchange.completed();
@@ -74,3 +86,29 @@ for (const [what, gone, blanks] of [
     });
   }
 }
+
+t.test("a stream without content is left for another key", async (t) => {
+  const table: readonly (readonly [what: string, seconds: number, given: Given])[] = [
+    ["by the limit of all streams, while Chat may hide its reasoning", 900, { protocol: "chat" }],
+    [
+      "after 2 minutes, if Chat shows its reasoning",
+      120,
+      { protocol: "chat", settings: "    profile: { streams_reasoning: true }\n" },
+    ],
+    [
+      "after the time that its upstream states",
+      30,
+      { protocol: "chat", settings: "    first_byte_seconds: 30\n" },
+    ],
+    ["after 2 minutes, as Messages show that they reason", 120, { protocol: "messages" }],
+  ];
+  for (const [what, seconds, given] of table) {
+    const { exchange, call, clock } = await setUp(t, given);
+    const attemptsAt = (s: number) => {
+      clock.ms = s * 1_000;
+      exchange.cutIfSilent(clock.ms);
+      return call.attempts;
+    };
+    t.strictSame([attemptsAt(seconds - 1), attemptsAt(seconds)], [1, 2], what);
+  }
+});

@@ -8,6 +8,15 @@ const QUOTA = { type: "insufficient_quota", code: "insufficient_quota" };
 /** The words of OpenAI for an empty account, and of Alibaba for its limit of tokens per minute. */
 const EXCEEDED = "You exceeded your current quota, please check your plan and billing details.";
 const TOKEN_LIMIT = "https://help.aliyun.com/zh/model-studio/error-code#token-limit";
+/** How Anthropic names the monthly cap of an account's tier, in a 429 like any other. */
+const SPEND_CAP = { error_code: "enforced_spend_limit_reached" };
+/** OpenAI's. Their type is that of a limit or of an empty account. */
+const SPENT = [
+  "credit_balance_exhausted",
+  "organization_spend_limit_exceeded",
+  "project_spend_limit_exceeded",
+  "organization_usage_limit_exceeded",
+] as const;
 
 t.test("a refusal is whose trouble its row says, in the shape of any provider", async (t) => {
   const table = [
@@ -24,6 +33,15 @@ t.test("a refusal is whose trouble its row says, in the shape of any provider", 
     [429, { ...QUOTA, message: `${EXCEEDED} For details, see OpenAI's documents.` }, "account"],
     [403, { code: "AllocationQuota.FreeTierOnly", message: "The free tier …" }, "account"],
     [429, { message: "Request too large for gpt-5 in organization org-1 on tokens" }, "caller"],
+    [429, { type: "rate_limit_error", message: "x", details: SPEND_CAP }, "account"],
+    [429, { type: "rate_limit_error", message: "x", details: { error_code: "other" } }, "limit"],
+    [429, { message: "This request would exceed your account's monthly spend limit." }, "account"],
+    [429, { message: "This request would exceed your account's rate limit." }, "limit"],
+    [429, { message: "You have reached your API usage limits: your organization …" }, "account"],
+    [429, { message: "Your project has exceeded its monthly spending cap." }, "account"],
+    ...SPENT.map((code) => [429, { type: "rate_limit_error", code }, "account"] as const),
+    [400, { code: "blocked_api_access", message: "x" }, "account"],
+    [498, { code: "capacity_exceeded", message: "x" }, "limit"],
     [400, { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT" }, "key"],
     [429, { code: "1113", message: "x" }, "account"],
     [429, { type: "1113", message: "x" }, "account"],
@@ -94,6 +112,18 @@ t.test("another provider may take what one refuses of Messages, and nothing rest
   const quoted = bodyOf({ message: "messages.0: 'a: Extra inputs are not permitted' is wrong" });
   t.match(refusedBy(400, quoted), { fault: "caller", triesOn: false });
 });
+
+t.test(
+  "a request that is larger than a key's limit goes elsewhere, and its text stays here",
+  async (t) => {
+    const message =
+      "Request too large for model `m` in organization `org_1` on tokens per minute (TPM): Limit 6000, Requested 12328, please reduce your message size. Need more tokens? Upgrade to Dev Tier today at https://console.groq.com/settings/billing";
+    for (const status of [413, 429]) {
+      const refused = refusedBy(status, bodyOf({ message, code: "rate_limit_exceeded" }));
+      t.match(refused, { fault: "caller", triesOn: true, says: /send less at a time/ });
+    }
+  },
+);
 
 t.test("says when to try again, as Google does in the body", async (t) => {
   const details = [

@@ -13,6 +13,11 @@ function newPool(...texts: readonly string[]) {
   return { clock, pool, next, first, second };
 }
 
+/** The times of a call that is refused as soon as it is sent. */
+const sentAt = ({ ms }: { ms: number }, retryAfterMs?: number) => {
+  return { sentMs: ms, nowMs: ms, retryAfterMs };
+};
+
 t.test("keys", async (t) => {
   t.test("are used in turn, and named without being revealed", async (t) => {
     const { next, first, second } = newPool(FIRST, SECOND);
@@ -25,10 +30,10 @@ t.test("keys", async (t) => {
 
   t.test("rest one by one: a limit for its model, a refused key for all", async (t) => {
     const { clock, next, first, second } = newPool(FIRST, SECOND);
-    t.ok(first.fail("limit", "HTTP 429", "m", 30_000, clock.ms));
+    t.ok(first.fail("limit", "HTTP 429", "m", sentAt(clock, 30_000)));
     t.strictSame([next(), next()], [SECOND, SECOND]);
     t.strictSame([next("other"), next("other")].sort(), [FIRST, SECOND]);
-    second.fail("key", "HTTP 401", "m", undefined, clock.ms);
+    second.fail("key", "HTTP 401", "m", sentAt(clock));
     t.strictSame([next(), next("other")], [undefined, FIRST]);
     clock.ms += 30_000;
     t.equal(next(), FIRST);
@@ -41,22 +46,53 @@ t.test("keys", async (t) => {
       const { clock, pool, first } = newPool(FIRST, SECOND);
       const times = [1, 2, 4, 4, 4, 4];
       for (const [at, seconds] of times.entries()) {
-        t.equal(first.fail("limit", "HTTP 429", "m", undefined, clock.ms), at === 0);
+        t.equal(first.fail("limit", "HTTP 429", "m", sentAt(clock)), at === 0);
         t.equal(pool.wakesInMs(first, "m"), seconds * 1_000);
       }
       t.ok(first.succeed("m", clock.ms));
       t.equal(pool.wakesInMs(first, "m"), 0);
       t.notOk(first.succeed("m", clock.ms));
-      first.fail("limit", "HTTP 429", "m", 86_400_000, clock.ms);
+      first.fail("limit", "HTTP 429", "m", sentAt(clock, 86_400_000));
       t.equal(pool.wakesInMs(first, "m"), 3_600_000);
     },
   );
+
+  t.test("rest once for calls that were under way together, however many", async (t) => {
+    const { clock, pool, first } = newPool(FIRST, SECOND);
+    const sentMs = clock.ms;
+    for (let call = 0; call < 20; call++) {
+      clock.ms += 100;
+      const isFirst = first.fail("key", "HTTP 401", "m", { sentMs, nowMs: clock.ms });
+      t.equal(isFirst, call === 0);
+    }
+    t.equal(pool.wakesInMs(first, "m"), 60_000);
+    clock.ms += 60_000;
+    first.fail("key", "HTTP 401", "m", sentAt(clock));
+    t.equal(pool.wakesInMs(first, "m"), 120_000, "a call that was sent later doubles it");
+  });
+
+  t.test("rest for the longest time that a provider has stated", async (t) => {
+    const { clock, pool, first } = newPool(FIRST, SECOND);
+    const sentMs = clock.ms;
+    clock.ms += 1_000;
+    first.fail("limit", "HTTP 429", "m", { sentMs, nowMs: clock.ms, retryAfterMs: 1_800_000 });
+    first.fail("limit", "HTTP 429", "m", { sentMs, nowMs: clock.ms });
+    t.equal(pool.wakesInMs(first, "m"), 1_800_000, "a call under way does not shorten it");
+    first.use("m", clock.ms);
+    first.fail("limit", "HTTP 429", "m", sentAt(clock));
+    first.fail("model", "HTTP 404", "m", sentAt(clock));
+    t.equal(pool.wakesInMs(first, "m"), 1_800_000, "nor does one that was sent since");
+    clock.ms += 1_800_000;
+    first.use("m", clock.ms);
+    first.fail("limit", "HTTP 429", "m", sentAt(clock));
+    t.equal(pool.wakesInMs(first, "m"), 1_000, "one that was sent after it rests for its own");
+  });
 
   t.test("keep their rest if a call succeeds that was sent before the refusal", async (t) => {
     const { clock, pool, first } = newPool(FIRST, SECOND);
     const sentMs = clock.ms;
     clock.ms += 1_000;
-    first.fail("limit", "HTTP 429", "m", 60_000, clock.ms);
+    first.fail("limit", "HTTP 429", "m", sentAt(clock, 60_000));
     t.notOk(first.succeed("m", sentMs));
     t.equal(pool.wakesInMs(first, "m"), 60_000);
     t.ok(first.succeed("m", clock.ms));
@@ -65,7 +101,7 @@ t.test("keys", async (t) => {
 
   t.test("are tried by one call after their rest, until it has a result", async (t) => {
     const { clock, next, first, second } = newPool(FIRST, SECOND);
-    first.fail("key", "HTTP 401", "m", undefined, clock.ms);
+    first.fail("key", "HTTP 401", "m", sentAt(clock));
     clock.ms += 60_000;
     t.equal(next() === FIRST || next() === FIRST, true);
     first.use("m", clock.ms);
@@ -77,8 +113,8 @@ t.test("keys", async (t) => {
 
   t.test("wake in order if all rest", async (t) => {
     const { clock, pool, first, second } = newPool(FIRST, SECOND);
-    first.fail("key", "HTTP 401", "m", undefined, clock.ms);
-    second.fail("limit", "HTTP 429", "m", 5_000, clock.ms);
+    first.fail("key", "HTTP 401", "m", sentAt(clock));
+    second.fail("limit", "HTTP 429", "m", sentAt(clock, 5_000));
     t.equal(pool.hasAwake("m"), false);
     t.equal(pool.wakesFirst("m", [])?.text, SECOND);
     t.equal(pool.wakesFirst("m", [second])?.text, FIRST);

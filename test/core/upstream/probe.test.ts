@@ -74,6 +74,11 @@ const SERVED = {
   usage: { input_tokens: 1, output_tokens: 1 },
 };
 
+const ROUTE = {
+  ...{ upstream: "main", model: "plain-1", weight: 1, priority: 0 },
+  ...{ profile: {}, features: {} },
+};
+
 const refusal = (type: string) => ({ type: "error", error: { type, message: "no" } });
 
 t.test("a probe of an upstream", async (t) => {
@@ -124,7 +129,8 @@ t.test("a probe of an upstream", async (t) => {
 
   t.test("is made with no key that rests", async (t) => {
     const { chosen, clock, keys, sent } = await setUp(t);
-    for (const key of keys) key.fail("key", "HTTP 401", "plain-1", undefined, clock.ms);
+    for (const key of keys)
+      key.fail("key", "HTTP 401", "plain-1", { sentMs: clock.ms, nowMs: clock.ms });
     t.strictSame([await chosen(), sent.length], ["other", 0]);
     clock.ms += 60_000;
     t.strictSame([await chosen(), sent.length], ["other", 1]);
@@ -138,6 +144,29 @@ t.test("a probe of an upstream", async (t) => {
     await until("the probe is over", () => reasons().includes("no credentials: timed out"));
     t.equal(sent.length, 0);
   });
+
+  for (const [how, authorise] of [
+    ["rejects", () => Promise.reject(new Error("a secret"))],
+    [
+      "throws",
+      () => {
+        throw Object.assign(new Error("a secret"), { code: "ENOENT" });
+      },
+    ],
+  ] as const) {
+    t.test(`whose kind ${how} has no credentials, like an operator's trial`, async (t) => {
+      const { breakers, chosen, keys, lines, upstream } = await setUp(t);
+      t.capture(upstream.adapter, "authorise", authorise);
+      t.equal(await chosen(), "other");
+      const reason = `no credentials: ${how === "throws" ? "ENOENT" : "Error"}`;
+      const reasons = () => [...breakers].map(({ breaker }) => breaker.lastFailure?.reason);
+      await until("the probe is over", () => reasons().includes(reason));
+      t.match(lines.at(-1), { upstream: "main", model: "plain-1", reason });
+      const trial = await upstream.try(ROUTE, keys[0]?.id ?? "");
+      t.match(trial, { served: false, cause: "credentials", reason });
+      t.notMatch(JSON.stringify([lines, trial]), /a secret/);
+    });
+  }
 
   t.test("is made once the one before it is over", async (t) => {
     const { chosen, clock, reply, sent } = await setUp(t);

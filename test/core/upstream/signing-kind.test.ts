@@ -186,7 +186,7 @@ t.test("asynchronous credentials", async (t) => {
       const line = gateway.logLines.find(({ msg }) =>
         String(msg).startsWith("cannot get credentials"),
       );
-      t.strictSame([line?.["upstream"], line?.["reason"]], ["token", "RangeError"]);
+      t.strictSame([line?.["upstream"], line?.["reason"]], ["token", "no credentials: RangeError"]);
       t.equal(await lastFailure(gateway), "no credentials: RangeError");
       await finish();
     },

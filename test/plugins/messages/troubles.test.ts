@@ -32,7 +32,7 @@ t.test("a refused key is a trouble until it serves a call, though its rest is ov
   const { keys } = new KeyPool(["the first key 0001"], clock);
   const upstreams = { all: () => [{ name: "main", keys, breakers: [] }] };
   const texts = () => findTroubles(services({ upstreams, clock })).map(({ en }) => en);
-  keys[0]?.fail("key", "401", "small", undefined, clock.ms);
+  keys[0]?.fail("key", "401", "small", { sentMs: clock.ms, nowMs: clock.ms });
   const refused = ["The provider main refuses the key …0001 (key)"];
   t.strictSame(texts(), refused);
   clock.ms += 600_000;

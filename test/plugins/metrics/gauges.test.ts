@@ -26,11 +26,11 @@ t.test("gauges of the keys of an upstream", async (t) => {
 
   t.test("count one that rests for one model as one that works for the others", async (t) => {
     t.strictSame(await states(), ["awake 2"]);
-    first.fail("model", "404", "small", undefined, clock.ms);
-    second.fail("limit", "429", "small", undefined, clock.ms);
+    first.fail("model", "404", "small", { sentMs: clock.ms, nowMs: clock.ms });
+    second.fail("limit", "429", "small", { sentMs: clock.ms, nowMs: clock.ms });
     t.strictSame(await states(), ["partly 2"]);
     t.strictSame(await refused(), ['{upstream="main",key="0001",model="small",cause="model"} 1']);
-    second.fail("account", "402", "small", undefined, clock.ms);
+    second.fail("account", "402", "small", { sentMs: clock.ms, nowMs: clock.ms });
     t.strictSame(await states(), ["partly 1", "resting 1"]);
     second.isOff = true;
     t.strictSame(await states(), ["partly 1", "off 1"]);

@@ -91,9 +91,11 @@ t.test("an unknown cost is null", async (t) => {
         failedAttempts: [{ lost: true }],
       },
     ),
+    "a call with a factor on its price": costOf("2026-06-01", USED, { surcharge: { factor: 2 } }),
     "more than can be counted": costOf("2026-06-01", { ...USED, outputTokens: 2 ** 50 }),
   };
   for (const [name, cost] of Object.entries(cases)) t.equal(cost, null, name);
+  t.equal(costOf("2026-06-01", USED, { surcharge: { factor: 1 } }), 5_000 * 26_000);
 });
 
 t.test("a wrong file is refused with its line", async (t) => {

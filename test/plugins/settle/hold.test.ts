@@ -55,6 +55,8 @@ t.test("the hold of a call, at 2 µđ a token with 100 tokens of input", async (
     ["a limit above the model's", { body: body({ max_tokens: 9_000 }) }, "16200 202"],
     ["a model without a limit", { model: modelOf({ maxOutputTokens: undefined }) }, "64200 202"],
     ["three choices", { body: body({ max_tokens: 50, n: 3 }) }, "500 206", "/v1/chat/completions"],
+    ["Responses, which take no limit below 16", {}, "16200 232", "/v1/responses"],
+    ["their stream", { stream: true }, "2248 232", "/v1/responses"],
     ["a stream: one slice of output", { stream: true }, "2248 202"],
     ["a stream below a slice", { stream: true, body: body({ max_tokens: 50 }) }, "300 202"],
     ["a price per call", { model: perCall }, "5000 5000"],

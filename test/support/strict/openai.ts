@@ -28,6 +28,27 @@ function openaiCap(model: string): number {
   return /^o[0-9]/.test(model) ? 100_000 : 128_000;
 }
 
+/** The tokens a minute of a new account. A call takes its limit of them if that is more than its likely tokens. */
+const TOKENS_PER_MINUTE = 30_000;
+
+/** Returns the rule for a call whose output limit is more than a new account may use in a minute. */
+export function tokensPerMinute(id: string, limitOf: (facts: Facts) => number): Rule {
+  return {
+    id,
+    models: /^gpt-4\.1$/,
+    status: 429,
+    code: "rate_limit_exceeded",
+    source: "OpenAI docs: rate limits; vanna-ai/vanna-flask#11; zeeyado/koassistant.koplugin#106",
+    refuses: (facts) => {
+      const wanted = limitOf(facts);
+      return (
+        wanted > TOKENS_PER_MINUTE &&
+        `Request too large for ${facts.model} on tokens per min (TPM): Limit ${TOKENS_PER_MINUTE}, Requested ${wanted}. The input or output tokens must be reduced in order to run successfully.`
+      );
+    },
+  };
+}
+
 function tooManyOrLong({ body, tools, turns }: Facts): string | undefined {
   if (tools.length > 128) {
     return `Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length ${tools.length} instead.`;
@@ -294,6 +315,7 @@ export const openai: readonly Rule[] = [
       capOf(facts) > openaiCap(facts.model) &&
       `max_tokens is too large: ${capOf(facts)}. This model supports at most ${openaiCap(facts.model)} completion tokens.`,
   },
+  tokensPerMinute("o-tokens-per-minute", capOf),
   {
     id: "o-stop-4",
     models: /^gpt-4/,

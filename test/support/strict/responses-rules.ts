@@ -1,5 +1,5 @@
 import type { JsonObject } from "../provider/ask.ts";
-import { REASONING } from "./openai.ts";
+import { REASONING, tokensPerMinute } from "./openai.ts";
 import { type Facts, given, objectIn, type Rule, text } from "./rule.ts";
 import { openaiSchemaRefusal, openaiStrictRefusal } from "./schema.ts";
 import { checkState, readCompaction } from "./state.ts";
@@ -65,6 +65,7 @@ export const responsesRules: readonly Rule[] = [
       cap < 16 &&
       `Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got ${cap} instead.`,
   },
+  tokensPerMinute("r-tokens-per-minute", ({ body }) => Number(body["max_output_tokens"] ?? 0)),
   {
     id: "r-schema",
     code: "invalid_function_parameters",

@@ -142,7 +142,7 @@ t.test("Bedrock as AWS speaks", async (t) => {
     t.equal(answer.status, 502, answer.text);
     t.notMatch(answer.text, /profile|redential/);
     await until("the reason is logged", () =>
-      gateway.logs.includes('"reason":"CredentialsProviderError"'),
+      gateway.logs.includes('"reason":"no credentials: CredentialsProviderError"'),
     );
   });
 
