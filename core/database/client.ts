@@ -19,8 +19,8 @@ const REPLY_TIMEOUT_MS = 30_000;
  */
 export interface Sql {
   /**
-   * Returns the rows of one statement with parameters `$1`, `$2`…. Columns of type bigint are BigInt. Rejects within 10
-   * s if it gets no connection.
+   * Returns the rows of one statement with parameters `$1`, `$2`…. Columns of type bigint are BigInt. Rejects
+   * within 15 s if it gets no connection; with several hosts, 10 s later for each.
    */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>;
   /** Runs several statements without parameters, in one transaction. With `isLong`, however long they take. */
@@ -65,7 +65,8 @@ export function connect(options: ClientOptions): Sql {
   let isEnded = false;
 
   async function takeLine(): Promise<Line> {
-    for (let line = free.pop(); line !== undefined; line = free.pop()) {
+    // In turns, so that each is used, and replaced once it is old.
+    for (let line = free.shift(); line !== undefined; line = free.shift()) {
       if (!line.isOver()) return line;
       close(line);
     }
@@ -78,7 +79,7 @@ export function connect(options: ClientOptions): Sql {
 
   function close(line: Line): void {
     open.delete(line);
-    line.sql.end({ timeout: 0 }).catch(() => {});
+    line.close();
   }
 
   async function run<Rows>(work: (sql: Line["sql"]) => Promise<Rows>, isLong = false) {

@@ -25,6 +25,8 @@ export class NotConnected extends Error {
 /** One connection to a server that takes writes. */
 export interface Line {
   readonly sql: ReturnType<typeof clientOf>;
+  /** Closes it at once. */
+  close(): void;
   /** True once it is closed, or old. */
   isOver(): boolean;
 }
@@ -64,17 +66,20 @@ export class Lines {
     const { places } = address;
     if (nowMs() < this.retryAtMs) throw refusalOf(this.lastFailure);
     const first = this.at;
+    const faults: unknown[] = [];
     for (let tried = 0; tried < places.length; tried += 1) {
       const at = (first + tried) % places.length;
       try {
         const line = await this.openTo(places[at] as Place);
         this.at = at;
         this.failures = 0;
+        this.retryAtMs = Number.NEGATIVE_INFINITY;
         return line;
       } catch (error) {
-        this.lastFailure = error;
+        faults.push(error);
       }
     }
+    this.lastFailure = worstOf(faults);
     this.failures += 1;
     this.retryAtMs = nowMs() + backoffMs(this.failures, RECONNECT_MS_MIN, RECONNECT_MS_MAX);
     throw refusalOf(this.lastFailure);
@@ -86,6 +91,10 @@ export class Lines {
     const endMs = nowMs() + LIFE_MS_MIN * (1 + Math.random());
     const line = {
       sql: clientOf(this.options, place, socket),
+      close() {
+        const ended = () => socket.destroy();
+        this.sql.end({ timeout: 0 }).then(ended, ended);
+      },
       isOver: () => socket.destroyed || nowMs() > endMs,
     };
     try {
@@ -105,9 +114,20 @@ export class Lines {
 /** Asked of each server: the address of a ledger may lead to a standby, whose balances are those of a while ago. */
 const READ_ONLY = "show transaction_read_only";
 
+/** What a server of Postgres says helps most, such as a wrong password; else the faults of all places. */
+function worstOf(faults: readonly unknown[]): unknown {
+  const said = faults.find((fault) => fault instanceof postgres.PostgresError);
+  if (said !== undefined || faults.length === 1) return said ?? faults[0];
+  return new NotConnected(faults.map(messageOf).join("; "), faults[0]);
+}
+
 function refusalOf(error: unknown): unknown {
   if (error instanceof postgres.PostgresError) return error;
   return new NotConnected(messageOf(error), error);
+}
+
+function closedBefore(): NotConnected {
+  return new NotConnected("the connection to Postgres was closed");
 }
 
 function clientOf(
@@ -126,8 +146,10 @@ function clientOf(
     // Missing in the types of the package.
     ...{
       socket: async () => {
-        if (isTaken) throw new NotConnected("the connection to Postgres was closed");
+        if (isTaken) throw closedBefore();
         isTaken = true;
+        // The package would wait for a socket that has closed until `connect_timeout`.
+        if (socket.destroyed) throw socket.errored ?? closedBefore();
         return socket;
       },
     },

@@ -32,6 +32,8 @@ export async function openSocket(
     const isPlain = tls === undefined || path !== undefined;
     const made = isPlain ? socket : await encrypted(socket, host, tls, signal);
     socket.off("end", onEnd);
+    // The package listens later, and an error without a listener would end the process.
+    made.on("error", () => {});
     // After the package has written what it was about to write: it forgets to write it otherwise, and all that follows.
     made.once("end", () => setImmediate(() => made.destroy(closed())));
     // The package names the place in its messages.

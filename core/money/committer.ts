@@ -7,7 +7,7 @@ import { ThrottledLog } from "../process/throttled-log.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { WakeableSleep } from "../process/wakeable-sleep.ts";
 import type { Backlog } from "./backlog.ts";
-import type { Awaitable, HoldStore } from "./hold-store.ts";
+import type { HoldStore } from "./hold-store.ts";
 import { EntryRefused, type Ledger } from "./ledger.ts";
 import { MembershipEnded } from "./ledger-epochs.ts";
 import { LIFETIMES } from "./lifetimes.ts";
@@ -58,7 +58,7 @@ export class Committer {
   private readonly pause: WakeableSleep;
   private readonly log: ThrottledLog;
   /** The latest acknowledgement: the next batch is committed beside it. */
-  private acknowledged: Awaitable<void> = undefined;
+  private acknowledged: Promise<void> | undefined;
   private failures = 0;
   private committed = 0;
   private quarantined = 0;
@@ -135,10 +135,10 @@ export class Committer {
         });
         failpoint("commit.committed");
         await this.acknowledged;
-        this.acknowledged = holdStore.acknowledge(
-          entries.map((entry) => outcomeOf(entry, returned)),
+        const outcomes = entries.map((entry) => outcomeOf(entry, returned));
+        this.acknowledged = Promise.resolve(holdStore.acknowledge(outcomes)).then(() =>
+          failpoint("commit.acknowledged"),
         );
-        failpoint("commit.acknowledged");
         this.committed += entries.length;
         this.options.backlog?.committed(entries.length);
         this.recovered();

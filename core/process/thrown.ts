@@ -5,7 +5,11 @@ export function errorOf(thrown: unknown): Error {
 
 /** Returns the words of a thrown value. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  if (!(thrown instanceof Error)) return String(thrown);
+  // Node says nothing else if all addresses of a name fail.
+  if (thrown instanceof AggregateError && thrown.message === "")
+    return [...new Set(thrown.errors.map(messageOf))].join(", ");
+  return thrown.message;
 }
 
 /** Returns the code of a thrown value, such as ENOENT; undefined if it has none. */

@@ -45,7 +45,7 @@ export class RedisClient {
   /** `servers`: the URL of one Redis, or of some nodes of a cluster. */
   constructor(servers: string | readonly string[], timeoutMs: number) {
     this.client = connect(servers, timeoutMs, (error) => {
-      this.nodeFault = error.message;
+      this.nodeFault = messageOf(error);
     });
     this.isCluster = this.client instanceof Cluster;
     if (this.client instanceof Redis) {
@@ -58,6 +58,7 @@ export class RedisClient {
     });
     this.client.on("ready", () => {
       this.fault = undefined;
+      this.nodeFault = undefined;
     });
   }
 
