@@ -60,7 +60,12 @@ export class Client {
       // Follows no redirect, which would send the token to another address.
       const sent = request(`${this.base}${this.prefix}${path}`, {
         method,
-        headers: { authorization: `Bearer ${this.token}`, "content-type": "application/json" },
+        headers: {
+          authorization: `Bearer ${this.token}`,
+          "content-type": "application/json",
+          // Node states none for DELETE, and the body would be read as the next request.
+          ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
+        },
         signal: AbortSignal.timeout(TIMEOUT_MS),
       }).end(body);
       const [response]: IncomingMessage[] = await once(sent, "response");
