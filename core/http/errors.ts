@@ -109,9 +109,8 @@ function asksForWebSocket(headers: Readonly<Record<string, string>>): boolean {
   return isNamed || headers["sec-websocket-key"] !== undefined;
 }
 
-const KNOWN = [
-  ...new Set([...endpoints.map(({ path }) => path), "/v1/messages/count_tokens", "/v1/models"]),
-];
+const POSTED = [...new Set([...endpoints.map(({ path }) => path), "/v1/messages/count_tokens"])];
+const KNOWN = [...POSTED, "/v1/models"];
 const ADDRESS =
   "Messages clients are configured with the base address alone, Chat Completions clients with the base " +
   "address and /v1.";
@@ -129,9 +128,10 @@ function hint(path: string): string {
   return `${trouble} ${meant}. ${ADDRESS}`;
 }
 
-/** Returns true for the path of an endpoint behind another path. */
+/** Returns true for the path of an endpoint behind another path, with or without /v1. Operators have a list of models. */
 function isBelowAnother(path: string): boolean {
-  return KNOWN.some((known) => path !== known && path.endsWith(known));
+  const asked = path.replace(/\/+$/, "");
+  return POSTED.some((known) => asked !== known && asked.endsWith(known.slice("/v1".length)));
 }
 
 function isDoubled(path: string): boolean {

@@ -354,6 +354,9 @@ t.test("the specification's tables", async (t) => {
           ["/api/v1/responses", /Use \/v1\/responses/],
           // A page has this path for GET.
           ["/dashboard/v1/chat/completions", /Use \/v1\/chat\/completions/],
+          ["/dashboard/chat/completions", /\/v1 is missing: use \/v1\/chat\/completions/],
+          ["/dashboard/responses", /\/v1 is missing: use \/v1\/responses/],
+          ["/dashboard/v1/messages/", /Use \/v1\/messages/],
           ["/v1/completions", /The endpoints of this gateway are \/v1\/messages, /],
           ["/v1/audio/transcriptions", /There is no .* here\. The endpoints of this gateway are/],
           ["/v1/responses/resp_1", /The endpoints of this gateway are .*\/v1\/responses/],
