@@ -77,7 +77,7 @@ export function notServed(
   if (match.kind === "method" && asksForWebSocket(headers)) return NO_WEB_SOCKETS;
   // A client that posts to the bare address, or to an endpoint below a page, has a wrong base address, though a browser
   // may open that path.
-  if (match.kind === "method" && path !== "/" && !isBelowAnother(path)) {
+  if (match.kind === "method" && path !== "/" && !(match.isRest && meantBy(path))) {
     const allowed = match.allowed.join(", ");
     return refuse.methodNotAllowed(`This path takes ${allowed}.`, {
       headers: ["allow", allowed],
@@ -118,20 +118,20 @@ const ADDRESS =
 
 /** Returns the address that the client probably meant, or says that there is no such endpoint. */
 function hint(path: string): string {
-  const asked = path.replace(/\/+$/, "");
-  const meant = KNOWN.find((known) => asked.endsWith(known.slice("/v1".length)));
+  const meant = meantBy(path);
   if (meant === undefined) return `The endpoints of this gateway are ${KNOWN.join(", ")}.`;
-  const trouble = isDoubled(asked)
+  const trouble = isDoubled(path)
     ? "/v1 is doubled: use"
-    : asked.includes("/v1/")
+    : path.includes("/v1/")
       ? "Use"
       : "/v1 is missing: use";
   return `${trouble} ${meant}. ${ADDRESS}`;
 }
 
-/** Returns true for the path of an endpoint behind another path. */
-function isBelowAnother(path: string): boolean {
-  return KNOWN.some((known) => path !== known && path.endsWith(known));
+/** Returns the endpoint at which a path ends, with or without /v1. */
+function meantBy(path: string): string | undefined {
+  const asked = path.replace(/\/+$/, "");
+  return KNOWN.find((known) => asked.endsWith(known.slice("/v1".length)));
 }
 
 function isDoubled(path: string): boolean {

@@ -65,7 +65,7 @@ export class Reply implements Sink, ClientEnd {
     private readonly runtime: Runtime,
     private readonly onOver: OnOver,
     onBug: (error: unknown) => void,
-    headOnly: boolean,
+    private readonly headOnly: boolean,
   ) {
     this.client = new ClientWriter(res, call, runtime.unread, headOnly);
     this.wire = call.wire;
@@ -201,6 +201,8 @@ export class Reply implements Sink, ClientEnd {
       this.withheld.push(bytesOf(body));
     } else {
       this.shape = "bytes";
+      // A file costs as much to make as to send.
+      if (this.headOnly) return this.close("complete", COMPLETE);
       for await (const part of body) {
         client.add(bytesOf(part));
         client.write();

@@ -6,20 +6,20 @@ const COMMENT = encodeComment("waiting for the model");
 const PING = 'event: ping\ndata: {"type": "ping"}\n\n';
 
 /**
- * Returns what shows a client that its silent stream is alive: an event that its protocol has for that, since agents
- * count the time between events, not between comments. Else a comment, which proxies count.
+ * Returns what shows a client that its silent stream is alive: an event if it is known to take one, since agents count
+ * the time between events, not between comments. Else a comment, which proxies count and no client reads.
  */
 export function signOfLife(
   { endpoint, headers }: Pick<HttpCall, "endpoint" | "headers">,
   eventsWritten: number,
 ): string {
-  const hasBegun = eventsWritten > 0;
   switch (endpoint.protocol) {
     case "messages":
-      return hasBegun ? PING : COMMENT;
+      return eventsWritten > 0 ? PING : COMMENT;
     case "responses": {
-      // The official clients want `response.created` first. Codex does not, and gives up on a stream without events.
-      if (!hasBegun && !CODEX.test(headers["user-agent"] ?? "")) return COMMENT;
+      // Codex gives up on a stream without events. Others give up on an event that they do not know: Grok Build, goose, and
+      // helpers of the official clients.
+      if (!CODEX.test(headers["user-agent"] ?? "")) return COMMENT;
       // OpenAI writes it. It has the number of the event before it: that of the next is the provider's to give.
       const sequence_number = Math.max(0, eventsWritten - 1);
       return encodeEvent("keepalive", JSON.stringify({ type: "keepalive", sequence_number }));

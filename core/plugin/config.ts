@@ -1,9 +1,10 @@
-import type { Catalogue, Route } from "../catalogue/catalogue.ts";
+import type { Catalogue, Model, Route } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { AllowedFeatures } from "../catalogue/features.ts";
 import type { Profile } from "../catalogue/profile.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Usage } from "../wire/usage/usage.ts";
+import type { UpstreamRequest } from "./call.ts";
 
 /**
  * A checked config. Each setting is described in `core/config/schema.ts`, under its name there (`limits.call_seconds` is
@@ -128,6 +129,11 @@ interface ListedPlugin {
 export interface Upstreams {
   get(name: string): Upstream | undefined;
   all(): Iterable<Upstream>;
+  /**
+   * Returns true if a call may reason in tokens that its stream does not carry, so that they cannot be counted while they
+   * are made, and the stream is silent. Any route of the model may serve it, unless `routes` are stated.
+   */
+  hidesReasoning(model: Model, request: UpstreamRequest, routes?: readonly Route[]): boolean;
   /** Replaces what operators have switched off. Calls in flight finish. */
   switchOff(list: readonly SwitchedOff[]): void;
 }

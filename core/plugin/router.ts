@@ -92,7 +92,8 @@ export type Match =
       readonly route: Route;
       readonly params: Readonly<Record<string, string>>;
     }
-  | { readonly kind: "method"; readonly allowed: readonly string[] }
+  /** `isRest`: only patterns that end with `*` have the path. */
+  | { readonly kind: "method"; readonly allowed: readonly string[]; readonly isRest: boolean }
   /** Proxies read such a path as another one. */
   | { readonly kind: "unclear" }
   | { readonly kind: "none" };
@@ -160,6 +161,7 @@ export class Router {
     const known = methods?.get(method) ?? (isHead ? methods?.get("GET") : undefined);
     if (known) return known;
     const allowed = new Set(methods?.keys());
+    let isRest = allowed.size === 0;
     for (const pattern of this.patterns) {
       const params = matchParts(pattern.parts, path);
       if (!params) continue;
@@ -168,8 +170,10 @@ export class Router {
         return { kind: "route", route: pattern.route, params };
       }
       allowed.add(taken);
+      isRest &&= pattern.route.path.endsWith("*");
     }
-    return allowed.size > 0 ? { kind: "method", allowed: [...allowed] } : { kind: "none" };
+    if (allowed.size === 0) return { kind: "none" };
+    return { kind: "method", allowed: [...allowed], isRest };
   }
 }
 

@@ -102,14 +102,14 @@ export class Dispatch {
     if (seconds !== undefined) return seconds * 1_000;
     const { firstByteMs, replyMs } = upstream.config;
     if (!call.stream) return replyMs;
-    return firstByteMs ?? (this.mayThinkSilently(way) ? Number.POSITIVE_INFINITY : FIRST_BYTE_MS);
+    return firstByteMs ?? (this.mayThinkSilently(route) ? Number.POSITIVE_INFINITY : FIRST_BYTE_MS);
   }
 
   /** Streams of Messages and Responses show at once that a model thinks. By Chat it would be billed and left, again and again. */
-  private mayThinkSilently({ route, upstream }: Way): boolean {
-    const { streams_reasoning: isShown } = mergeProfiles(upstream.config.profile, route.profile);
-    const isReasoner = this.call.model?.labels.has("reasoning") === true;
-    return this.wire.protocol === "chat" && isReasoner && isShown !== true;
+  private mayThinkSilently(route: Route): boolean {
+    const { model, upstream: request } = this.call;
+    if (this.wire.protocol !== "chat" || !model || !request) return false;
+    return this.upstreams.hidesReasoning(model, request, [route]);
   }
 
   /** Sends the prepared request: at once, unless the upstream's kind has to wait for credentials. */

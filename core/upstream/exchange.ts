@@ -270,7 +270,8 @@ export class Exchange implements AttemptListener, Flow {
     const { status, headers, call } = this;
     const refused = refusedBy(status, text);
     const { triesOn, fault } = refused;
-    if (!triesOn && text !== undefined && this.isSentAgain(text)) return;
+    // Before all else: a plugin may know a text that the gateway hides, or that has another route tried.
+    if (fault === "caller" && text !== undefined && this.isSentAgain(text)) return;
     if (triesOn) this.rest(refused);
     else this.dispatch.succeeded();
     const isOwn = fault === "caller" && refused.says === undefined;

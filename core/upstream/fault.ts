@@ -64,7 +64,9 @@ export function refusedBy(status: number, text: string | undefined): Refused {
   }
   const fault = faultOf(means);
   const isPage = status !== 200 && !error.isJson;
-  const isCounted = fault === "upstream" || (isPage && OF_FIREWALLS.has(status));
+  // An empty body, or one that was not read, shows no firewall.
+  const hasText = text !== undefined && text.trim() !== "";
+  const isCounted = fault === "upstream" || (isPage && hasText && OF_FIREWALLS.has(status));
   const isHidden = fault === "caller" && OF_THE_ACCOUNT.test(error.message);
   const says = isHidden ? NOT_FOR_CUSTOMERS : undefined;
   // A text about an account that no row knows: another provider may serve the call. Nothing rests, since the text may

@@ -31,7 +31,7 @@ const OF_A_MODEL: ReadonlySet<Fault> = new Set(["limit", "access", "model"]);
 
 /** Why and how long a key is left alone: for one model, or for all. */
 interface Rest {
-  /** When the latest refusal came. A call that was sent before says nothing of it. */
+  /** When the latest refusal in the row came. A call that was sent before says nothing of it. */
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly inRow: number;
@@ -130,9 +130,11 @@ export class PooledKey implements KeyState {
     const inRow = (same?.inRow ?? 0) + (isEarlier ? 0 : 1);
     const ownMs = backoffMs(inRow, times[0], times[1]);
     const forMs = Math.min(retryAfterMs ?? ownMs, RETRY_AFTER_MS_MAX);
-    // A refusal that states no time does not end the rest that another has stated.
+    // No refusal shortens the rest that another has brought.
     const untilMs = Math.max(before?.untilMs ?? 0, nowMs + forMs);
-    this.rests.set(of, { sinceMs: nowMs, untilMs, inRow, fault, probedUntilMs: 0 });
+    // An earlier one moves nothing: under steady traffic each call is sent before some refusal, and the row must grow.
+    const { sinceMs, probedUntilMs } = isEarlier ? same : { sinceMs: nowMs, probedUntilMs: 0 };
+    this.rests.set(of, { sinceMs, untilMs, inRow, fault, probedUntilMs });
     return same === undefined;
   }
 

@@ -1,9 +1,12 @@
 import type { Dispatcher } from "undici";
+import type { Model } from "../catalogue/catalogue.ts";
+import type { UpstreamRequest } from "../plugin/call.ts";
 import type { Limits, ProxyVariables, SwitchedOff, Upstreams } from "../plugin/config.ts";
 import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { upstreamAgent, upstreamConnector } from "./connect.ts";
+import { hidesReasoning } from "./hidden-reasoning.ts";
 import { HttpUpstream } from "./http-upstream.ts";
 import { KnownAddresses } from "./known-addresses.ts";
 import { proxyFor } from "./proxy.ts";
@@ -55,6 +58,10 @@ export class ConnectedUpstreams implements Upstreams {
 
   all(): Iterable<HttpUpstream> {
     return this.byName.values();
+  }
+
+  hidesReasoning(model: Model, request: UpstreamRequest, routes = model.routes): boolean {
+    return hidesReasoning(model, request, routes, (name) => this.get(name)?.config.profile);
   }
 
   switchOff(list: readonly SwitchedOff[]): void {

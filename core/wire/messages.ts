@@ -78,8 +78,8 @@ export const messages: Wire = {
   },
 
   mayEndAt(event) {
-    const delta = objectOf(objectOf(parseJson(event.data))?.["delta"]);
-    return typeof delta?.["stop_reason"] === "string";
+    const reason = objectOf(objectOf(parseJson(event.data))?.["delta"])?.["stop_reason"];
+    return typeof reason === "string" && reason !== "";
   },
 
   isEmptyStart(event) {

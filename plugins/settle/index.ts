@@ -22,7 +22,6 @@ import {
 import { amountFor, baseOf, outputFor } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
 import { emptyWallet } from "./empty-wallet.ts";
-import { hidesReasoning } from "./hidden-reasoning.ts";
 import { HoldExtender } from "./hold-extender.ts";
 import { lingerMsOf } from "./linger.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
@@ -182,7 +181,7 @@ export default function settle(
       outputMax = outputTokensMax(limit, model) * choices;
       const slice = Math.max(settings.slice_tokens, choices);
       // Tokens that the stream does not carry cannot be held step by step, so the whole limit is held.
-      const isCounted = call.stream && !hidesReasoning(model, upstream, services.upstreams);
+      const isCounted = call.stream && !services.upstreams.hidesReasoning(model, upstream);
       outputTokens = isCounted ? Math.min(slice, outputMax) : outputMax;
       floorTokens = Math.min(choices * wires[protocol].outputMin, outputMax);
     } else if (model.maxOutputTokens !== undefined) {

@@ -1,5 +1,4 @@
 import type { Call, Model, Services, UpstreamRequest } from "../../core/plugin/index.ts";
-import { hidesReasoning } from "./hidden-reasoning.ts";
 
 /** How long a call may continue after its client has left. */
 interface LingerSettings {
@@ -28,6 +27,6 @@ export function lingerMsOf(
   const isWhole = !isStreamed || protocol === "images" || protocol === "speech";
   if (isWhole || settings.when_client_leaves === "drain") return Number.POSITIVE_INFINITY;
   // A price per call does not depend on what is counted.
-  const isHidden = model.price.unit === "mtok" && hidesReasoning(model, upstream, upstreams);
+  const isHidden = model.price.unit === "mtok" && upstreams.hidesReasoning(model, upstream);
   return (isHidden ? settings.linger_reasoning_seconds : settings.linger_seconds) * 1_000;
 }

@@ -162,7 +162,9 @@ t.test("a compaction", async (t) => {
     const customer = await customerWith(gateway, "30");
     const request = full("deepseek-v4-pro", { output_tokens: 50_000, ignore_max_tokens: true });
     const cut = await post(gateway, paths.responses, customer, { ...request, stream: true });
-    t.equal(eventsOf(cut.text).at(-1).code, "insufficient_balance", cut.text.slice(0, 500));
+    const [error, failed] = eventsOf(cut.text).slice(-2);
+    t.match(error, { type: "error", code: "insufficient_balance" }, cut.text.slice(0, 500));
+    t.match(failed, { type: "response.failed", response: { error: { code: "insufficient_quota" } } });
     const record = await billedCall(gateway, customer);
     t.match(record, { outcome: "exhausted", status: 200, estimated: true });
     const cost = Number(record["cost_vnd"]);

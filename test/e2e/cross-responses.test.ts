@@ -155,15 +155,15 @@ t.test("a Responses client on models of other protocols", async (t) => {
   }
 
   t.test(
-    "a ping of the provider is an event with its number: Codex counts no comments",
+    "a ping of the provider is a comment: many clients end at an event that they do not know",
     async (t) => {
       const more = { model: "claude-opus-5-5", stream: true };
       const { reply } = await ask({ text: "one two", pings: 3 }, more);
       const events = eventsOf(reply.text);
-      t.ok(events.filter(({ type }) => type === "keepalive").length > 1, reply.text);
+      t.ok(reply.text.split(": ping\n\n").length > 2, reply.text);
       const numbers = events.map(({ sequence_number }) => sequence_number);
       t.strictSame(numbers, [...numbers.keys()]);
-      t.notMatch(reply.text, /^:/m);
+      t.notMatch(reply.text, "keepalive");
     },
   );
 });

@@ -343,7 +343,7 @@ t.test("the specification's tables", async (t) => {
 
     t.test(
       "404: a wrong base address, even without a key, with the right one in the message",
-      async () => {
+      async (t) => {
         for (const [path, message] of [
           ["/messages", /\/v1 is missing: use \/v1\/messages/],
           ["/chat/completions", /\/v1 is missing: use \/v1\/chat\/completions/],
@@ -354,6 +354,9 @@ t.test("the specification's tables", async (t) => {
           ["/api/v1/responses", /Use \/v1\/responses/],
           // A page has this path for GET.
           ["/dashboard/v1/chat/completions", /Use \/v1\/chat\/completions/],
+          ["/dashboard/chat/completions", /\/v1 is missing: use \/v1\/chat\/completions/],
+          ["/dashboard/responses", /\/v1 is missing: use \/v1\/responses/],
+          ["/dashboard/v1/messages/", /Use \/v1\/messages/],
           ["/v1/completions", /The endpoints of this gateway are \/v1\/messages, /],
           ["/v1/audio/transcriptions", /There is no .* here\. The endpoints of this gateway are/],
           ["/v1/responses/resp_1", /The endpoints of this gateway are .*\/v1\/responses/],
@@ -361,6 +364,13 @@ t.test("the specification's tables", async (t) => {
         ] as const) {
           const answer = await post(gateway, path, undefined, "{}");
           assertError(answer, 404, "not_found_error", message, { code: "not_found" });
+        }
+        for (const method of ["PUT", "PATCH"]) {
+          // Routes of their own, with other methods, are no mistake of an address.
+          for (const path of ["/account/v1/messages", "/admin/v1/models"]) {
+            const { status } = await fetch(`${gateway.url}${path}`, { method });
+            t.equal(status, 405, path);
+          }
         }
         const versioned = { "anthropic-version": "2023-06-01" };
         const shaped = await post(gateway, "/v1/v1/messages", undefined, "{}", versioned);

@@ -146,6 +146,7 @@ export function deskOf(parts: Partial<Record<keyof Services, unknown>> = {}): De
     log,
     wallets: { current: wallets },
     wires,
+    upstreams: { hidesReasoning: () => false },
     customers: { current: noCustomers },
     ...parts,
   };

@@ -125,7 +125,7 @@ export class SimulatedGateway {
       ledger,
       wires,
       callsInFlight: this.inFlight,
-      upstreams: { get: () => undefined, all: () => [] },
+      upstreams: { get: () => undefined, all: () => [], hidesReasoning: () => false },
       customers: { current: { publicUrl: undefined } },
     } as unknown as Services;
     const pipeline = new Pipeline([

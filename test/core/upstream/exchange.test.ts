@@ -13,6 +13,8 @@ interface Given {
   readonly protocol?: "messages" | "chat";
   /** More settings of the upstream. */
   readonly settings?: string;
+  /** More fields of the request. */
+  readonly fields?: object;
 }
 
 const EVENTS = [
@@ -28,7 +30,8 @@ const STREAM = EVENTS.map((each) => `event: ${each.type}\ndata: ${JSON.stringify
 );
 
 /** An exchange whose upstream replies to it what the test says. */
-async function setUp(t: Test, { gone = false, protocol = "messages", settings = "" }: Given) {
+async function setUp(t: Test, given: Given) {
+  const { gone = false, protocol = "messages", settings = "", fields } = given;
   const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
   const both = `chat: "http://127.0.0.1:9001", messages:`;
   const gateway = swap(GATEWAY, "messages:", both);
@@ -48,7 +51,7 @@ async function setUp(t: Test, { gone = false, protocol = "messages", settings = 
   call.model = config.catalogue.get("plain");
   call.upstream = {
     ...{ protocol, path: `/${protocol}`, form: undefined, headers: [] },
-    body: RequestBody.of({ model: "plain", max_tokens: 1, stream: true }),
+    body: RequestBody.of({ model: "plain", max_tokens: 1, stream: true, ...fields }),
     ...{ bodyFor: undefined, prepare: undefined, outputLimit: undefined, wantsUsage: false },
   };
   const got: string[] = [];
@@ -96,6 +99,19 @@ t.test("a stream without content is left for another key", async (t) => {
       { protocol: "chat", settings: "    profile: { streams_reasoning: true }\n" },
     ],
     [
+      "after 2 minutes, if the call asks for no reasoning",
+      120,
+      { protocol: "chat", fields: { reasoning_effort: "none" } },
+    ],
+    [
+      "by the limit of all streams, if its model reasons in spite of that",
+      900,
+      {
+        ...{ protocol: "chat", fields: { enable_thinking: false } },
+        settings: "    profile: { thinking_off: lowest }\n",
+      },
+    ],
+    [
       "after the time that its upstream states",
       30,
       { protocol: "chat", settings: "    first_byte_seconds: 30\n" },
@@ -110,5 +126,21 @@ t.test("a stream without content is left for another key", async (t) => {
       return call.attempts;
     };
     t.strictSame([attemptsAt(seconds - 1), attemptsAt(seconds)], [1, 2], what);
+  }
+});
+
+t.test("a plugin may have a refused call sent again, whatever else its text says", async (t) => {
+  const words = "The encrypted content of this organization could not be verified.";
+  for (const text of [words, JSON.stringify({ error: { message: words } })]) {
+    const { exchange, call } = await setUp(t, {});
+    assert.ok(call.upstream);
+    const asked: string[] = [];
+    const sendsAgain = (status: number, refusal: string) => asked.push(`${status} ${refusal}`) > 0;
+    call.upstream = { ...call.upstream, sendsAgain };
+    exchange.replied(400, { "content-type": "application/json" });
+    exchange.received(Buffer.from(text));
+    exchange.completed();
+    t.strictSame(asked, [`400 ${text}`]);
+    t.equal(call.attempts, 2);
   }
 });

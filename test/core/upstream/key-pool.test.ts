@@ -71,6 +71,26 @@ t.test("keys", async (t) => {
     t.equal(pool.wakesInMs(first, "m"), 120_000, "a call that was sent later doubles it");
   });
 
+  t.test("rest longer with each refusal in a row under steady traffic", async (t) => {
+    const { clock, pool, first } = newPool(FIRST, SECOND);
+    // Each call is refused only after the next was sent.
+    for (let call = 0; call < 8; call++) {
+      clock.ms += 100;
+      first.fail("key", "HTTP 401", "m", { sentMs: clock.ms - 150, nowMs: clock.ms });
+    }
+    t.equal(pool.wakesInMs(first, "m"), 480_000);
+  });
+
+  t.test("keep their probe if a call is refused that was sent before it", async (t) => {
+    const { clock, pool, first } = newPool(FIRST, SECOND);
+    const sentMs = clock.ms - 1;
+    first.fail("limit", "HTTP 429", "m", sentAt(clock));
+    clock.ms += 1_000;
+    first.use("m", clock.ms);
+    first.fail("limit", "HTTP 429", "m", { sentMs, nowMs: clock.ms });
+    t.equal(pool.wakesInMs(first, "m"), 30_000);
+  });
+
   t.test("rest for the longest time that a provider has stated", async (t) => {
     const { clock, pool, first } = newPool(FIRST, SECOND);
     const sentMs = clock.ms;

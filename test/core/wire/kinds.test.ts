@@ -117,6 +117,7 @@ t.test("the kind of an event", async (t) => {
     }
     const reason = 'event: message_delta\ndata: {"delta":{"stop_reason":"end_turn"}}\n\n';
     t.equal(wires.messages.mayEndAt(event(reason)), true);
+    t.equal(wires.messages.mayEndAt(event(reason.replace("end_turn", ""))), false);
     t.equal(wires.messages.mayEndAt(event(delta.messages("stop_reason"))), false);
     t.equal(wires.responses.mayEndAt(event(stop)), false);
   });

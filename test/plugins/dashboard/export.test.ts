@@ -135,6 +135,20 @@ t.test("the CSV export", async (t) => {
     return response;
   }
 
+  t.test("reads no call for HEAD, which has its headers alone", async (t) => {
+    await world.sql`alter table usage_records rename to away`;
+    try {
+      const response = await fetch(`${world.gateway.url}/account/v1/usage.csv`, {
+        method: "HEAD",
+        headers: { "x-test-account": ALICE },
+      });
+      t.equal(response.status, 200);
+      t.match(response.headers.get("content-disposition"), "attachment");
+    } finally {
+      await world.sql`alter table away rename to usage_records`;
+    }
+  });
+
   t.test(
     "breaks the connection if the database fails, so that the file does not look complete",
     async (t) => {

@@ -2,7 +2,15 @@ import t from "tap";
 import { ONE } from "../../../core/catalogue/price-factors.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import type { CallPurse } from "../../../core/plugin/call.ts";
-import { isRefusal, type Profile, refuse, v } from "../../../core/plugin/index.ts";
+import {
+  isRefusal,
+  type Model,
+  type Profile,
+  refuse,
+  type UpstreamRequest,
+  v,
+} from "../../../core/plugin/index.ts";
+import { hidesReasoning } from "../../../core/upstream/hidden-reasoning.ts";
 import settle, { options } from "../../../plugins/settle/index.ts";
 import {
   type Desk,
@@ -279,7 +287,10 @@ t.test("a call whose client leaves goes on for as long as the options say", asyn
     always: { thinking_default: "on", thinking_off: "lowest" },
     usually: { thinking_default: "on", thinking_off: "between_tools" },
   };
-  const upstreams = { get: (name: string) => ({ config: { profile: profiles[name] } }) };
+  const upstreams = {
+    hidesReasoning: (model: Model, upstream: UpstreamRequest) =>
+      hidesReasoning(model, upstream, model.routes, (name) => profiles[name]),
+  };
   const thinker = (upstream: string) =>
     modelOf({
       labels: new Set(["reasoning"]),

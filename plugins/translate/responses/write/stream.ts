@@ -1,4 +1,5 @@
 import {
+  encodeComment,
   encodeEvent,
   isObject,
   type JsonObject,
@@ -99,8 +100,9 @@ export class MessagesToResponsesStream implements StreamTranslator {
   }
 
   private ping(): void {
-    // Codex counts the time between events, not between comments.
-    if (this.started) this.write("keepalive", {});
+    // Many clients end at an event that they do not know. Core writes events to those that count them: to it, a stream of
+    // comments is silent.
+    if (this.started) this.client.write(encodeComment("ping"), "comment");
   }
 
   /** Ends the stream with an error: the whole reply, if nothing was written. */

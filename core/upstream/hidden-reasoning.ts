@@ -1,30 +1,20 @@
-import {
-  arrayOf,
-  type JsonObject,
-  type Model,
-  mergeProfiles,
-  objectOf,
-  type Profile,
-  type Services,
-  type UpstreamRequest,
-} from "../../core/plugin/index.ts";
+import type { Model, Route } from "../catalogue/catalogue.ts";
+import { mergeProfiles, type Profile } from "../catalogue/profile.ts";
+import type { UpstreamRequest } from "../plugin/call.ts";
+import { arrayOf, type JsonObject, objectOf } from "../process/json.ts";
 
-/**
- * Returns true if a call may reason in tokens that its stream does not carry, so that they cannot be
- * counted here while they are made. Any route of the model may serve the call.
- */
+/** Returns true if a call may reason in tokens that its stream does not carry, on one of `routes`. */
 export function hidesReasoning(
   model: Model,
-  upstream: UpstreamRequest,
-  upstreams: Services["upstreams"],
+  { protocol, body }: Pick<UpstreamRequest, "protocol" | "body">,
+  routes: readonly Route[],
+  profileOf: (upstream: string) => Profile | undefined,
 ): boolean {
   if (!model.labels.has("reasoning")) return false;
-  const { protocol, body } = upstream;
   const request = body?.outline ?? {};
   const wish = protocol === "messages" ? wishOfMessages(request) : wishOfOthers(request);
-  return model.routes.some((route) => {
-    const { profile } = upstreams.get(route.upstream)?.config ?? {};
-    const merged = mergeProfiles(profile, route.profile);
+  return routes.some((route) => {
+    const merged = mergeProfiles(profileOf(route.upstream), route.profile);
     return merged.streams_reasoning !== true && mayReason(wish, request, protocol, merged);
   });
 }
