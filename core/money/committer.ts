@@ -57,8 +57,6 @@ export class Committer {
   private readonly machine: Machine;
   private readonly pause: WakeableSleep;
   private readonly log: ThrottledLog;
-  /** The latest acknowledgement: the next batch is committed beside it. */
-  private acknowledged: Promise<void> | undefined;
   private failures = 0;
   private committed = 0;
   private quarantined = 0;
@@ -100,11 +98,6 @@ export class Committer {
   }
 
   private async run(): Promise<void> {
-    await this.commitUntilStopped();
-    await this.acknowledged;
-  }
-
-  private async commitUntilStopped(): Promise<void> {
     const { batchEntries, lingerMs } = this.options;
     while (this.machine.monotonic() < this.stopAt) {
       const read = await this.step();
@@ -134,11 +127,8 @@ export class Committer {
           throw error;
         });
         failpoint("commit.committed");
-        await this.acknowledged;
-        const outcomes = entries.map((entry) => outcomeOf(entry, returned));
-        this.acknowledged = Promise.resolve(holdStore.acknowledge(outcomes)).then(() =>
-          failpoint("commit.acknowledged"),
-        );
+        await holdStore.acknowledge(entries.map((entry) => outcomeOf(entry, returned)));
+        failpoint("commit.acknowledged");
         this.committed += entries.length;
         this.options.backlog?.committed(entries.length);
         this.recovered();

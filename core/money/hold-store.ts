@@ -101,10 +101,7 @@ export interface HoldStore {
    */
   read(max: number, waitMs: number): Promise<StoredEntry[]>;
 
-  /**
-   * Takes entries out of `uncommitted` that the ledger has committed, quarantined or, of debits, returned. From its call on
-   * `read` does not return them. Never rejects.
-   */
+  /** Takes entries out of `uncommitted` that the ledger has committed, quarantined or, of debits, returned. */
   acknowledge(entries: readonly StoredEntry[]): Awaitable<void>;
 
   /**

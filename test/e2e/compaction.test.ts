@@ -164,7 +164,10 @@ t.test("a compaction", async (t) => {
     const cut = await post(gateway, paths.responses, customer, { ...request, stream: true });
     const [error, failed] = eventsOf(cut.text).slice(-2);
     t.match(error, { type: "error", code: "insufficient_balance" }, cut.text.slice(0, 500));
-    t.match(failed, { type: "response.failed", response: { error: { code: "insufficient_quota" } } });
+    t.match(failed, {
+      type: "response.failed",
+      response: { error: { code: "insufficient_quota" } },
+    });
     const record = await billedCall(gateway, customer);
     t.match(record, { outcome: "exhausted", status: 200, estimated: true });
     const cost = Number(record["cost_vnd"]);

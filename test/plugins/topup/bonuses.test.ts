@@ -268,6 +268,7 @@ t.test("bonuses of top-ups", async (t) => {
       const [first] = decided;
       t.equal(first?.length, 2);
       t.ok(decided.every((one) => one.length === 2));
+      await untilCredited(id);
     }
   });
 
