@@ -114,7 +114,7 @@ export class Lines {
 /** Asked of each server: the address of a ledger may lead to a standby, whose balances are those of a while ago. */
 const READ_ONLY = "show transaction_read_only";
 
-/** What a server of Postgres says helps most, such as a wrong password; else the faults of all places. */
+/** Prefers the words of a Postgres server, such as a wrong password; else returns the faults of all places. */
 function worstOf(faults: readonly unknown[]): unknown {
   const said = faults.find((fault) => fault instanceof postgres.PostgresError);
   if (said !== undefined || faults.length === 1) return said ?? faults[0];

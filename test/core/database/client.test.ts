@@ -112,7 +112,7 @@ t.test("the client of Postgres", async (t) => {
       const startedMs = performance.now();
       const statements = Array.from({ length: 10 }, () => sql.query("select 1"));
       for (const { status } of await Promise.allSettled(statements)) t.equal(status, "rejected");
-      // Later would be the limit of a connection that nobody waits for.
+      // Later would be the limit of a connection that no caller waits for.
       if (connections > 1 && round < 2) t.ok(performance.now() - startedMs < 4_000);
     }
     t.ok(connections > 0 && connections < 50, `${connections} connections`);
