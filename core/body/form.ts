@@ -156,7 +156,10 @@ export function formParts(body: Uint8Array, contentType: string): Part[] | undef
   return isWrong || !isWhole ? undefined : parts;
 }
 
-const PARAMETER = /;[ \t]*(?:([\w*-]+)=(?:"((?:\\.|[^"\\])*)"|([^;"]*))[ \t]*)?/gy;
+/** More than a file's name has on any system, even percent-encoded. */
+const DISPOSITION_CHARS_MAX = 4_096;
+/** Takes empty parameters together: each match costs as much as some hundred characters. */
+const PARAMETER = /(?:;[ \t]*)+(?:([^\s=;"]+)=(?:"((?:\\.|[^"\\])*)"|([^;"]*))[ \t]*)?/gy;
 
 /**
  * Reads the names of a part. The parser's own reading gives up at any letter above U+00FF, as in `ảnh.png`, and would make
@@ -164,6 +167,7 @@ const PARAMETER = /;[ \t]*(?:([\w*-]+)=(?:"((?:\\.|[^"\\])*)"|([^;"]*))[ \t]*)?/
  */
 function namesIn(disposition: unknown): Pick<FormPart, "name" | "filename"> | undefined {
   if (typeof disposition !== "string") return undefined;
+  if (disposition.length > DISPOSITION_CHARS_MAX) return undefined;
   const parameters = disposition.replace(/^[^;]*/, "");
   const given = new Map<string, string>();
   let read = 0;
@@ -180,7 +184,7 @@ function namesIn(disposition: unknown): Pick<FormPart, "name" | "filename"> | un
   return filename === undefined ? { name } : { name, filename };
 }
 
-/** Decodes `UTF-8'vi'%E1%BA%A3nh.png`. Another charset stays as it is: it names the file, no more. */
+/** Decodes `UTF-8'vi'%E1%BA%A3nh.png`. Other bytes than UTF-8 stay as they are: it names the file, no more. */
 function decoded(extended: string | undefined): string | undefined {
   try {
     return extended && decodeURIComponent(extended.replace(/^[^']*'[^']*'/, ""));

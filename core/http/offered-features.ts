@@ -344,20 +344,26 @@ const ORDINARY_PIXELS = 1_572_864;
 /** Base64 of a PNG: at most three bytes a pixel, in four. Assumed of a JPEG or WebP: half of it. */
 const PNG_BYTES_PER_PIXEL = 4;
 const PACKED_BYTES_PER_PIXEL = 2;
+/** A fourth byte for each pixel, and a little for the file. */
+const TRANSPARENT = 1.335;
 
 /** Refuses images that could be too large for one reply: such a reply is cut, and the provider has made them. */
 function tooLarge(call: Call, replyBytesMax: number): Refusal | undefined {
   const { body } = call;
   if (body.read("response_format") === "url") return undefined;
   const isPacked = ["jpeg", "webp"].includes(String(body.read("output_format")));
+  const isTransparent = body.read("background") === "transparent";
   const perPixel = isPacked ? PACKED_BYTES_PER_PIXEL : PNG_BYTES_PER_PIXEL;
-  const bytesEach = (pixelsOf(call) || ORDINARY_PIXELS) * perPixel;
+  const pixels = (pixelsOf(call) || ORDINARY_PIXELS) * (isTransparent ? TRANSPARENT : 1);
+  const bytesEach = pixels * perPixel;
   const most = Math.floor(replyBytesMax / bytesEach);
   if ((countOf(body.read("n")) ?? 1) <= most) return undefined;
   const fewer = most === 0 ? "a smaller one" : `at most ${most} at a time`;
-  const packed = isPacked ? "" : ", or set output_format to jpeg";
-  const message = `n: images of this size may be too large for one reply; ask for ${fewer}${packed}`;
-  return refuse.badRequest(message, "n");
+  // A JPEG has no transparency.
+  const packed = isPacked ? "" : `, or set output_format to ${isTransparent ? "webp" : "jpeg"}`;
+  const field = most === 0 ? "size" : "n";
+  const message = `${field}: images of this size may be too large for one reply; ask for ${fewer}${packed}`;
+  return refuse.badRequest(message, field);
 }
 
 /** Returns what the reference images of an edit add to the factor. A provider reads them again for each image it makes. */

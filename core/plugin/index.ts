@@ -23,7 +23,7 @@ export { measuresOf } from "../body/thread-work.ts";
 export { openListener } from "../listener/index.ts";
 export { correctionJson } from "../money/correction-json.ts";
 export { ownReferences } from "../money/ledger/corrections.ts";
-export { fileType } from "../wire/file-type.ts";
+export { files } from "../wire/file-type.ts";
 export type { Config } from "./config.ts";
 export { confirmation } from "./confirmation.ts";
 export { keyLimits } from "./key-limits.ts";

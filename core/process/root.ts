@@ -11,6 +11,11 @@ const OF_NPM = new Set("before call dry-run email json key message name yes".spl
 
 const isDependency = /[/\\]node_modules[/\\]/.test(packageRoot);
 
+/** Returns one word of a command line. */
+function quoted(value: string): string {
+  return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+}
+
 /** This program, for people. */
 export const program = {
   /** The command that starts it from where it is installed: its own folder, or the `node_modules` of another. */
@@ -34,12 +39,17 @@ export const program = {
   ): string | undefined {
     const script = env["npm_lifecycle_event"];
     if (script !== "start" && script !== "admin") return undefined;
+    const valueOf = (name: string) => env[`npm_config_${name.replaceAll("-", "_")}`];
     const kept = options.flatMap((name) => {
-      const value = env[`npm_config_${name.replaceAll("-", "_")}`];
+      // npm takes `--no-mail` for a `mail` that is off.
+      if (name.startsWith("no-") && valueOf(name.slice(3)) === "") return `--${name}`;
+      const value = valueOf(name);
       if (!value || OF_NPM.has(name)) return [];
-      return value === "true" || name === "token" ? `--${name}` : `--${name}=${value}`;
+      return value === "true" || name === "token" ? `--${name}` : `--${name}=${quoted(value)}`;
     });
     if (kept.length === 0) return undefined;
+    // The line is there to be pasted: without this it would do what was only to be tried.
+    if (options.includes("dry-run") && valueOf("dry-run") === "true") kept.push("--dry-run");
     const line =
       script === "start" ? ["start --", ...kept, ...given] : ["run admin --", ...given, ...kept];
     return `npm has kept ${kept.join(" ")} for itself; write: npm ${line.join(" ")}`;

@@ -398,7 +398,7 @@ export class FormBody implements OutgoingBody {
   }
 }
 
-/** Percent-encodes quotes and line breaks in names, as browsers do. */
+/** Percent-encodes quotes and line breaks in names, as browsers do, and a backslash, which would hide the quote behind it. */
 function quoted(text: string): string {
-  return text.replace(/"/g, "%22").replace(/\r/g, "%0D").replace(/\n/g, "%0A");
+  return text.replace(/["\r\n\\]/g, encodeURIComponent);
 }

@@ -5,15 +5,27 @@ const HEAD_BYTES = 1_024;
 type FileType = ImageType | "application/pdf" | "text/plain";
 type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
 
-/**
- * Returns the media type of a file by its first bytes, as far as models read it; undefined for others. Code has many types,
- * and some clients state a wrong one, or none.
- */
-export function fileType(data: Buffer): FileType | undefined {
-  const head = data.subarray(0, HEAD_BYTES);
-  if (head.subarray(0, 5).toString("latin1") === "%PDF-") return "application/pdf";
-  return imageType(head) ?? (isText(head) ? "text/plain" : undefined);
-}
+/** Base64 that shows as much. */
+const HEAD_BASE64 = 1_368;
+
+/** Reads files as far as models do. */
+export const files = {
+  /** Returns the media type by the first bytes; undefined for others. Code has many types, and some clients state a wrong one, or none. */
+  typeOf(data: Buffer): FileType | undefined {
+    const head = data.subarray(0, HEAD_BYTES);
+    if (head.subarray(0, 5).toString("latin1") === "%PDF-") return "application/pdf";
+    return imageType(head) ?? (isText(head) ? "text/plain" : undefined);
+  },
+  typeOfBase64: (base64: string): FileType | undefined =>
+    files.typeOf(Buffer.from(base64.slice(0, HEAD_BASE64), "base64")),
+  /** Decodes a text. It is priced and sent in two places, which must read the same. */
+  textOfBase64(base64: string): string {
+    const bytes = Buffer.from(base64, "base64");
+    if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString("utf16le", 2);
+    if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+    return bytes.toString();
+  },
+};
 
 export function imageType(data: Buffer): ImageType | undefined {
   if (data.subarray(0, 8).toString("latin1") === "\x89PNG\r\n\x1a\n") return "image/png";

@@ -120,14 +120,15 @@ function bodyOf(schema: JsonObject): JsonObject {
   return { required: true, content: { "application/json": { schema } } };
 }
 
-/** The body of an image edit: its images and its mask are texts in JSON, and files in a form. */
+/** The body of an image edit: its images and its mask are texts or objects in JSON, and files in a form. */
 function editBody(body: JsonObject): JsonObject {
   const withImages = (file: JsonObject) => {
     const image = { anyOf: [file, { type: "array", items: file }] };
-    return { ...body, properties: { ...objectOf(body["properties"]), image, mask: file } };
+    const given = { image, images: image, mask: file };
+    return { ...body, properties: { ...objectOf(body["properties"]), ...given } };
   };
   const content = {
-    "application/json": { schema: withImages(TEXT) },
+    "application/json": { schema: withImages(IMAGE) },
     "multipart/form-data": { schema: withImages(BINARY) },
   };
   return { required: true, content };
@@ -184,6 +185,10 @@ function schemaOf(schema: v.GenericSchema): JsonObject {
 }
 
 const TEXT = { type: "string" };
+/** An image in JSON: OpenAI has `image_url` in an object, xAI has `url`. */
+const IMAGE = {
+  anyOf: [TEXT, { type: "object", properties: { image_url: TEXT, url: TEXT } }],
+};
 const BINARY = { type: "string", format: "binary" };
 const JSON_REPLY = { "application/json": { schema: {} } };
 const TEXT_OR_NULL = { type: ["string", "null"] };

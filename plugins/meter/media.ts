@@ -1,4 +1,4 @@
-import { fileType } from "../../core/plugin/index.ts";
+import { files } from "../../core/plugin/index.ts";
 import { audioSeconds } from "./audio-seconds.ts";
 import type { ImageTokens, Overhead } from "./families.ts";
 import { type ImageSize, imageSize } from "./image-size.ts";
@@ -50,8 +50,6 @@ const ZIP_BYTES_PER_TOKEN = 4;
 const PDF_BYTES_PER_TOKEN = 2;
 /** Bytes of the text on a page for each token, as of prose in a bound. */
 const PDF_TEXT_BYTES_PER_TOKEN = 3;
-/** Base64 that shows the type of a file: some 1 KB of it. */
-const HEAD_BASE64 = 1_368;
 
 /** Adds a file in base64. Returns its text if it is a text file, or the text of an office document. */
 export function addMedia(type: string, base64: string, media: Media): string | undefined {
@@ -63,8 +61,8 @@ export function addMedia(type: string, base64: string, media: Media): string | u
     media.pdfBytes += base64.length;
     media.pdfTextBytes += shownBytes(bytes, media.inflation);
   } else if (base64.startsWith(ZIP)) return addOffice(base64, media);
-  else if (type.startsWith("text/") || isText(base64))
-    return Buffer.from(base64, "base64").toString();
+  else if (type.startsWith("text/") || files.typeOfBase64(base64) === "text/plain")
+    return files.textOfBase64(base64);
   else media.otherBytes += base64.length;
   return undefined;
 }
@@ -74,10 +72,6 @@ function addOffice(base64: string, media: Media): string | undefined {
   const office = officeText(Buffer.from(base64, "base64"), media.inflation);
   media.officeBytes += office ? Math.ceil((office.unreadBytes * 4) / 3) : base64.length;
   return office?.text;
-}
-
-function isText(base64: string): boolean {
-  return fileType(Buffer.from(base64.slice(0, HEAD_BASE64), "base64")) === "text/plain";
 }
 
 /** Returns the tokens of an image of this size. Providers scale large ones down to `most`. */

@@ -1,6 +1,6 @@
 import {
   type Call,
-  fileType,
+  files,
   formFields,
   objectOf,
   type Refusal,
@@ -116,7 +116,7 @@ function partOf({ data, type, filename }: Image, name: string, number: number): 
 
 /** Returns the file with the type of its bytes, or a sentence that says why it is no image. */
 function typed({ data, filename }: Pick<FormPart, "data" | "filename">): Image | string {
-  const type = fileType(data);
+  const type = files.typeOf(data);
   if (!type?.startsWith("image/")) return NO_IMAGE;
   return filename === undefined ? { data, type } : { data, type, filename };
 }

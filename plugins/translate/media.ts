@@ -1,4 +1,4 @@
-import { fileType } from "../../core/plugin/index.ts";
+import { files } from "../../core/plugin/index.ts";
 
 /** A parsed data URL. `data` is base64. */
 interface DataUrl {
@@ -31,7 +31,7 @@ export function parseDataUrl(url: string): DataUrl | undefined {
   };
 }
 
-type FileType = NonNullable<ReturnType<typeof fileType>>;
+type FileType = NonNullable<ReturnType<typeof files.typeOf>>;
 type ImageType = Extract<FileType, `image/${string}`>;
 
 const IMAGE_TYPES: readonly string[] = [
@@ -40,12 +40,6 @@ const IMAGE_TYPES: readonly string[] = [
   "image/gif",
   "image/webp",
 ] satisfies ImageType[];
-/** Base64 that shows the type of a file: some 1 KB of it. */
-const HEAD_BASE64 = 1_368;
-
-function foundType(data: string): FileType | undefined {
-  return fileType(Buffer.from(data.slice(0, HEAD_BASE64), "base64"));
-}
 
 function isImageType(type: string | undefined): type is ImageType {
   return type !== undefined && IMAGE_TYPES.includes(type);
@@ -53,21 +47,13 @@ function isImageType(type: string | undefined): type is ImageType {
 
 /** Returns the type of an image by its first bytes, which Claude compares with the stated one (router-for-me/CLIProxyAPI#3362). */
 export function imageTypeOf(data: string, stated: string): ImageType | undefined {
-  return [foundType(data), stated].find(isImageType);
+  return [files.typeOfBase64(data), stated].find(isImageType);
 }
 
 /** Returns the type of a document: by its first bytes too, since code has many types, and some clients state none. */
 export function documentTypeOf(data: string, stated: string): string {
   if (stated === "application/pdf" || stated.startsWith("text/")) return stated;
-  return foundType(data) ?? stated;
-}
-
-/** Decodes base64 data to text. */
-export function decodeText(data: string): string {
-  const bytes = Buffer.from(data, "base64");
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString("utf16le", 2);
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
-  return bytes.toString();
+  return files.typeOfBase64(data) ?? stated;
 }
 
 /** Undoes percent-encoding: base64 in a URL may have it. */

@@ -21,7 +21,7 @@ export function mountSmallDisk(): SmallDisk | string {
   if (process.getuid?.() !== 0) return "only root may mount a small disk";
   const folder = mkdtempSync(join(tmpdir(), "tollgate-disk-"));
   try {
-    const options = ["-t", "tmpfs", "-o", `size=${MEGABYTES}m`, "tollgate-chaos", folder];
+    const options = ["-t", "tmpfs", "-o", `size=${MEGABYTES}m,mode=0700`, "tollgate-chaos", folder];
     execFileSync("mount", options, { stdio: "pipe" });
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });

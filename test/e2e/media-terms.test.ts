@@ -143,6 +143,7 @@ t.test("an image", async (t) => {
       // Its reply of 64 MB or more would be cut, and the provider is paid for the images.
       [{ size: "3840x2160", n: 3 }, "n"],
       [{ size: "3840x2160", n: 5, output_format: "jpeg" }, "n"],
+      [{ n: 8, background: "transparent" }, "n"],
     ] as const) {
       const { customer, answer } = await image(fields);
       t.equal(answer.status, 400, answer.text);

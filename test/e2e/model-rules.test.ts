@@ -339,14 +339,17 @@ const EDITS: readonly Edit[] = [
   {
     why: "sampling and penalties that reasoning models refuse are dropped",
     protocol: "chat",
-    models: ["gpt-5.6-sol", "gpt-5.4", "gpt-6.1-terra", "kimi-k3"],
+    models: [
+      ...["gpt-5.6-sol", "gpt-5.4", "gpt-6.1-terra", "kimi-k3"],
+      ...["gemini-3.8-flash", "gemini-3.5-flash-lite"],
+    ],
     change: { temperature: 0, top_p: 0.5, presence_penalty: 1 },
     dropped: "temperature,top_p,presence_penalty",
   },
   {
     why: "only the values that Kimi takes are sent",
     protocol: "chat",
-    models: ["kimi-k2.6", "svc/kimi-k2.5"],
+    models: ["kimi-k2.6", "kimi-k2.7-code", "svc/kimi-k2.5"],
     change: { temperature: 0.3, top_p: 1 },
     dropped: "temperature,top_p",
   },
@@ -379,7 +382,7 @@ const EDITS: readonly Edit[] = [
   {
     why: "fields that Gemini does not know are dropped",
     protocol: "chat",
-    models: ["gemini-3.5-flash", "gemini-3.5-flash-lite"],
+    models: ["gemini-3.5-flash", "gemini-3.1-flash-lite"],
     change: { metadata: { a: "b" }, user: "u", top_k: 3 },
     dropped: "metadata,user,top_k",
   },
@@ -404,9 +407,22 @@ const EDITS: readonly Edit[] = [
   {
     why: "a forced tool is asked for in words",
     protocol: "chat",
-    models: ["glm-5.2", "svc/glm-4.7", "svc/kimi-k2-thinking"],
+    models: ["glm-5.2", "svc/glm-4.7", "svc/kimi-k2-thinking", "kimi-k2.7-code"],
     change: forced,
     dropped: "tool_choice",
+  },
+  {
+    why: "a Kimi that always thinks has no switch for it",
+    protocol: "chat",
+    models: ["svc/kimi-k2-thinking", "kimi-k2.7-code"],
+    change: { thinking: { type: "disabled" } },
+    dropped: "thinking",
+  },
+  {
+    why: "a last turn of the assistant is followed by a user's if no provider of the model continues it",
+    protocol: "messages",
+    models: ["gemini-3.8-flash", "gemini-3.5-flash-lite"],
+    change: { messages: [user, { role: "assistant", content: "a" }] },
   },
   {
     why: "a schema is given in words",
@@ -516,6 +532,12 @@ const DEMANDS: readonly (readonly [
   ],
   ["chat", "gpt-5.6-sol", { stop: ["a"], n: 2 }, "n"],
   ["chat", "gpt-6.1-terra", { logprobs: true }, "logprobs"],
+  [
+    "chat",
+    "gemini-3.8-flash",
+    { messages: [user, { role: "assistant", content: "a" }] },
+    "messages",
+  ],
 ];
 
 const PLAIN = {

@@ -1,12 +1,13 @@
 import {
   arrayOf,
   documentUrlOf,
+  files,
   isImage,
   isObject,
   type JsonObject,
   objectOf,
 } from "../../../core/plugin/index.ts";
-import { decodeText, documentTypeOf, isWebAddress, parseDataUrl } from "../media.ts";
+import { documentTypeOf, isWebAddress, parseDataUrl } from "../media.ts";
 import type { Draft } from "./draft.ts";
 
 /**
@@ -117,7 +118,7 @@ function textOfFile(part: unknown): string | undefined {
   const data = objectOf(objectOf(part)?.["file"])?.["file_data"];
   if (typeof data !== "string" || isWebAddress(data)) return undefined;
   const { mediaType, data: base64 } = parseDataUrl(data) ?? { mediaType: "unknown", data };
-  return documentTypeOf(base64, mediaType).startsWith("text/") ? decodeText(base64) : undefined;
+  return documentTypeOf(base64, mediaType).startsWith("text/") ? files.textOfBase64(base64) : undefined;
 }
 
 function documentOf(part: unknown, field: "messages" | "input"): JsonObject | undefined {
@@ -126,7 +127,7 @@ function documentOf(part: unknown, field: "messages" | "input"): JsonObject | un
   if (!found) return undefined;
   const isChat = field === "messages";
   if (found.mediaType !== "application/pdf") {
-    return { type: isChat ? "text" : "input_text", text: decodeText(found.data) };
+    return { type: isChat ? "text" : "input_text", text: files.textOfBase64(found.data) };
   }
   const file = { filename: "document.pdf", file_data: `data:application/pdf;base64,${found.data}` };
   return isChat ? { type: "file", file } : { type: "input_file", ...file };

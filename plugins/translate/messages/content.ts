@@ -1,7 +1,6 @@
-import type { JsonObject } from "../../../core/plugin/index.ts";
+import { files, type JsonObject } from "../../../core/plugin/index.ts";
 import { isBlank } from "../arguments.ts";
 import {
-  decodeText,
   documentTypeOf,
   imageTypeOf,
   isPdfAddress,
@@ -144,7 +143,7 @@ function documentBlocks(
     return [{ type: "document", source: { type: "base64", media_type: mediaType, data } }];
   }
   if (mediaType.startsWith("text/")) {
-    const text = decodeText(data);
+    const text = files.textOfBase64(data);
     return [{ type: "document", source: { type: "text", media_type: "text/plain", data: text } }];
   }
   scope.notes.unsupported(path, `the media type ${mediaType.slice(0, 64)} cannot be translated`);

@@ -102,6 +102,9 @@ t.test("a form", async (t) => {
       `filename="a.png"; filename*=UTF-8''%E1%BA%A3nh.png`,
       'FileName="ảnh.png"',
       'filename=""',
+      'filename="a.png";',
+      'filename="a.png"; ;',
+      'x.y=1; filename="a.png"',
     ]) {
       for (const name of ["image", "mask"]) {
         const parsed = parseFormBody(partOf(`form-data; name="${name}"; ${written}`, PNG), TYPE);
@@ -125,6 +128,7 @@ t.test("a form", async (t) => {
       'form-data; filename="ảnh.png"',
       'form-data; name="image',
       'form-data; name="image"; name="prompt"',
+      `form-data; name="image"; filename="${"a".repeat(4_096)}"`,
       "form-data",
     ]) {
       t.match(parseFormBody(partOf(disposition, PNG), TYPE), { status: 400 }, disposition);

@@ -73,3 +73,30 @@ t.test("thousands of parts that are left out take no more time than they are", a
     }
   }
 });
+
+t.test("images too large for one reply are refused by the field to change", async (t) => {
+  const verdict = (fields: JsonObject, replyMb: number) => {
+    const limits = { replyBytesMax: replyMb * 1_048_576 };
+    const config = { ...deskOf().services.config, limits };
+    const call = preparedCall({ body: { model: "m", ...fields } }, "/v1/images/generations");
+    const refused = offeredFeatures(deskOf({ config }).services).request?.(call);
+    return refused && isRefusal(refused) ? [refused.param, refused.message] : refused;
+  };
+  const size = "1024x1536";
+  const start = "images of this size may be too large for one reply; ask for";
+  for (const [fields, replyMb, refused] of [
+    [{ size, n: 2 }, 12, undefined],
+    [{ size, n: 3 }, 12, ["n", `n: ${start} at most 2 at a time, or set output_format to jpeg`]],
+    [{ size }, 5, ["size", `size: ${start} a smaller one, or set output_format to jpeg`]],
+    [{}, 5, ["size", `size: ${start} a smaller one, or set output_format to jpeg`]],
+    [
+      { size, n: 2, background: "transparent" },
+      12,
+      ["n", `n: ${start} at most 1 at a time, or set output_format to webp`],
+    ],
+    [{ size, n: 2, background: "transparent", output_format: "webp" }, 12, undefined],
+    [{ size, n: 5, output_format: "jpeg" }, 12, ["n", `n: ${start} at most 4 at a time`]],
+  ] as const) {
+    t.strictSame(verdict(fields, replyMb), refused, JSON.stringify(fields));
+  }
+});

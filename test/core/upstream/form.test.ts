@@ -16,3 +16,16 @@ t.test("a form is sent with the route's model instead of the client's", async (t
   const fields = field("model", "provider-model") + field("prompt", "in blue");
   t.equal(String(form.bytes()), `${fields}--${boundary}--\r\n`);
 });
+
+t.test("the name of a file ends where the client's does", async (t) => {
+  const data = Buffer.from("a");
+  for (const [filename, sent] of [
+    ['a".png', "a%22.png"],
+    ["a\\", "a%5C"],
+    ["a\\\".png", "a%5C%22.png"],
+    ["a\r\n.png", "a%0D%0A.png"],
+  ] as const) {
+    const form = new FormBody([{ name: "image", data, filename }]);
+    t.match(String(form.bytes()), `name="image"; filename="${sent}"\r\n`);
+  }
+});

@@ -173,6 +173,13 @@ t.test("npm run admin", async (t) => {
       ["account list", { npm_config_limit: "3" }, "account list --limit=3"],
       ["holds list", { npm_config_token: "a-secret" }, "holds list --token"],
       ["transfer import", { npm_config_file: "a.csv" }, "transfer import --file=a.csv"],
+      ["transfer import", { npm_config_file: "it's.csv" }, "transfer import --file='it'\\''s.csv'"],
+      [
+        "account import",
+        { npm_config_file: "a b.csv", npm_config_mail: "", npm_config_dry_run: "true" },
+        "account import --file='a b.csv' --no-mail --dry-run",
+      ],
+      ["account import", { npm_config_mail: "", npm_config_yes: "true" }, "account import --no-mail"],
     ] as const) {
       const { code, stdout, stderr } = await byNpm(words, kept);
       t.strictSame([code, stdout], [2, ""], words);

@@ -119,6 +119,12 @@ t.test("init", async (t) => {
     t.equal(read("nginx.conf.before"), `# mine\n${nginx}`);
     t.match(JSON.stringify(rows), /to do.*diff \S+nginx\.conf\.before \S+nginx\.conf"/);
     t.notOk(existsSync(join(folder, "redis.conf.before")), "it was as it is");
+    for (const [at, mine] of ["# second\n", "# third\n"].entries()) {
+      writeFileSync(join(folder, "nginx.conf"), mine);
+      t.match((await init({}, "--replace")).stdout, `nginx.conf.before.${at + 2} `);
+      t.equal(read(`nginx.conf.before.${at + 2}`), mine);
+    }
+    t.equal(read("nginx.conf.before"), `# mine\n${nginx}`, "the first is kept");
   });
 
   t.test("asks again at once for a value that cannot be written", async (t) => {

@@ -113,11 +113,14 @@ t.test("bodies and replies have the media types that clients send and get", asyn
 
   const file = { type: "string", format: "binary" };
   const images = (of: JsonObject) => ({ anyOf: [of, { type: "array", items: of }] });
+  const address = { type: "string" };
+  const inObject = { type: "object", properties: { image_url: address, url: address } };
+  const given = { anyOf: [address, inObject] };
   const size = { pattern: /\[0-9\]/ };
   t.match(of("/v1/images/edits")["requestBody"], {
     content: {
       "application/json": {
-        schema: { properties: { size, image: images({ type: "string" }), mask: {} } },
+        schema: { properties: { size, image: images(given), images: images(given), mask: given } },
       },
       "multipart/form-data": {
         schema: { properties: { size, image: images(file), mask: file, prompt: {} } },

@@ -21,8 +21,11 @@ t.test("a file that begins as a text is one, whatever its type", async (t) => {
   }
   const cut = Buffer.from(`${"a".repeat(1_025)}đ`);
   t.strictSame(add(["", cut]).texts, [cut.toString()], "a character that the sample cuts");
-  t.ok(add(["", Buffer.from("\ufeffx = 1", "utf16le")]).texts[0], "UTF-16");
-  t.ok(add(["", Buffer.from("\ufeffx = 1", "utf16le").swap16()]).texts[0], "and its other order");
+  for (const type of ["", "text/plain"]) {
+    const utf16 = () => Buffer.from("\ufeffđẹp", "utf16le");
+    t.strictSame(add([type, utf16()]).texts, ["đẹp"], "UTF-16");
+    t.strictSame(add([type, utf16().swap16()]).texts, ["đẹp"], "and its other order");
+  }
   const others: readonly Buffer[] = [
     Buffer.from([0x1a, 0x45, 0xdf, 0xa3, 0x01, 0, 0, 0]),
     Buffer.from("ftyp\0\0\0 a text"),

@@ -10,6 +10,8 @@ const FIELDS = new Set([
   ...["logprobs", "top_logprobs", "extra_body", "user"],
 ]);
 
+const NEWER_FLASH = /^gemini-3\.([678]-flash|5-flash-lite)/;
+
 const FILL = "skip_thought_signature_validator";
 
 /** Returns the thought signature of a call. */
@@ -48,6 +50,22 @@ export const google: readonly Rule[] = [
         ? "Budget 0 is invalid. This model only works in thinking mode."
         : `Thinking level ${text(effort).toUpperCase()} is not supported for this model.`;
     },
+  },
+  {
+    id: "g-penalties",
+    models: NEWER_FLASH,
+    source: "Gemini docs: whats-new-gemini-3.6",
+    refuses: ({ body }) =>
+      (body["presence_penalty"] != null || body["frequency_penalty"] != null) &&
+      "Penalty is not supported for this model.",
+  },
+  {
+    id: "g-model-turn",
+    models: NEWER_FLASH,
+    source: "Zoo-Code-Org/Zoo-Code#1052",
+    refuses: ({ turns }) =>
+      turns.at(-1)?.["role"] === "assistant" &&
+      "Requests ending with a model turn are not supported.",
   },
   {
     id: "g-cap-range",

@@ -2,12 +2,13 @@ import { callsOf, capOf, forcesTool, schemasOf, thinkingType, unpaired } from ".
 import { schemaFault } from "./moonshot-schema.ts";
 import { type Facts, objectIn, type Rule, text } from "./rule.ts";
 
-const SIX = /^kimi-k2\.[567]/;
+const SIX = /^kimi-k2\.[56]/;
+const SEVEN = /^kimi-k2\.7/;
 const THREE = /^kimi-k3/;
 const FIXED = /^kimi-k(2\.[567]|3)/;
 
 export function kimiThinks(facts: Facts): boolean {
-  if (/thinking/.test(facts.model) || THREE.test(facts.model)) return true;
+  if ([/thinking/, SEVEN, THREE].some((always) => always.test(facts.model))) return true;
   return SIX.test(facts.model) && thinkingType(facts) !== "disabled";
 }
 
@@ -32,6 +33,13 @@ export const moonshot: readonly Rule[] = [
     source: "iOfficeAI/gemini-cli-pro#30",
     refuses: ({ body }) =>
       (body["top_p"] ?? 0.95) !== 0.95 && "invalid top_p: only 0.95 is allowed for this model",
+  },
+  {
+    id: "k-always-thinks",
+    models: SEVEN,
+    source: "Moonshot docs: kimi-k2.7-code",
+    refuses: (facts) =>
+      thinkingType(facts) === "disabled" && "invalid thinking: only enabled is allowed",
   },
   {
     id: "k-forced-tool",

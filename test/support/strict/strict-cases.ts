@@ -324,6 +324,8 @@ export const chatCases: readonly StrictCase[] = [
   ["g-unknown-field", "gemini-3.5-flash", { store: false }],
   ["g-not-empty", "gemini-3.5-flash", turns({ role: "system", content: "a" })],
   ["g-effort-values", "gemini-3.1-pro-preview", { reasoning_effort: "minimal" }],
+  ["g-penalties", "gemini-3.8-flash", { presence_penalty: 1 }],
+  ["g-model-turn", "gemini-3.5-flash-lite", turns(user("a"), said("b"))],
   ["g-cap-range", "gemini-3.5-flash", { max_tokens: 70_000 }],
   [
     "g-schema",
@@ -386,6 +388,7 @@ export const chatCases: readonly StrictCase[] = [
   ["k-temperature", "kimi-k2.6", { temperature: 0.3 }],
   ["k-top-p", "kimi-k2.6", { top_p: 1 }],
   ["k-forced-tool", "kimi-k2.6", forced],
+  ["k-always-thinks", "kimi-k2.7-code", { thinking: { type: "disabled" } }],
   ["k-schema", "kimi-k2.6", { tools: [tool("a", schema({ properties: { b: {} } }))] }],
   ["k-tool-name", "kimi-k2.6", { tools: [tool("21st_search", schema({}))] }],
   ["k-parameters-object", "kimi-k2.6", { tools: [tool("a", { type: "string" })] }],

@@ -95,13 +95,21 @@ async function write(folder: string, { replace }: Values, ask?: Ask): Promise<Fi
     const [path, text] = [join(folder, to), texts[at] ?? ""];
     const before = await readFile(path, "utf8").catch(() => text);
     if (before !== text) {
-      await rename(path, `${path}.before`);
-      const how = `take your own changes over, if you made any: diff ${path}.before ${path}`;
+      const kept = freeName(`${path}.before`);
+      await rename(path, kept);
+      const how = `take your own changes over, if you made any: diff ${kept} ${path}`;
       replaced.push({ state: "to do", what: path, how });
     }
     await put(path, text, isSecret === true);
   }
   return replaced;
+}
+
+/** Returns a name that no file has: one that an operator has not read yet is never overwritten. */
+function freeName(wanted: string): string {
+  let name = wanted;
+  for (let at = 2; existsSync(name); at += 1) name = `${wanted}.${at}`;
+  return name;
 }
 
 /** Never leaves half a file, and never one that others can read for a moment. */
