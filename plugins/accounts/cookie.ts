@@ -4,15 +4,19 @@ import { parseCookie, stringifySetCookie } from "cookie";
 type Purpose = "session" | "device";
 /** The form of both tokens. */
 const TOKEN = /^[\w-]{43}$/;
+/** Accounts that one browser stays known for. */
+export const DEVICE_TOKENS_MAX = 4;
 
-/** Returns the token of a `cookie` header. Of several, the first: browsers send the most specific first. */
-export function tokenIn(
-  header: string | undefined,
-  isSecure: boolean,
-  purpose: Purpose = "session",
-): string | undefined {
-  const value = parseCookie(header ?? "")[nameOf(purpose, isSecure)] ?? "";
+/** Returns the session's token in a `cookie` header. Of several, the first: browsers send the most specific first. */
+export function tokenIn(header: string | undefined, isSecure: boolean): string | undefined {
+  const value = parseCookie(header ?? "")[nameOf("session", isSecure)] ?? "";
   return TOKEN.test(value) ? value : undefined;
+}
+
+/** Returns the tokens of the browser in a `cookie` header, joined by dots: the newest first. */
+export function deviceTokensIn(header: string | undefined, isSecure: boolean): string[] {
+  const value = parseCookie(header ?? "")[nameOf("device", isSecure)] ?? "";
+  return value.split(".", DEVICE_TOKENS_MAX).filter((token) => TOKEN.test(token));
 }
 
 /** Returns a `set-cookie` header. Scripts cannot read the cookie, and browsers send it only from our own pages. */

@@ -1,6 +1,6 @@
 import type { PlainRequest, Services } from "../../core/plugin/index.ts";
 import { hashOf, newToken } from "../sign-in-parts/secret.ts";
-import { cookieOf, tokenIn } from "./cookie.ts";
+import { cookieOf, DEVICE_TOKENS_MAX, deviceTokensIn } from "./cookie.ts";
 import { NO_ACCOUNT } from "./credentials.ts";
 
 const DAY_MS = 86_400_000;
@@ -9,8 +9,8 @@ const VALID_DAYS = 365;
 const DEVICES_MAX = 20;
 
 /**
- * Remembers the browsers in which an account has signed in. Each has a random cookie; the database has a hash of it for
- * each account, so that a browser which several people use is known for all of them.
+ * Remembers the browsers in which an account has signed in. Each sign-in from a new one makes a token, so that a token which
+ * another person has put there opens nothing. The cookie keeps the newest few, for the accounts that share the browser.
  */
 export class Devices {
   constructor(
@@ -24,14 +24,18 @@ export class Devices {
     accountId: string | undefined,
     isSecure: boolean,
   ): Promise<string | undefined> {
-    const token = tokenIn(request.headers["cookie"], isSecure, "device");
-    if (token === undefined) return undefined;
-    const hash = hashFor(token, accountId ?? NO_ACCOUNT);
-    const found = await this.database.query(
-      "update account_devices set seen_at = $2 where token_hash = $1 and seen_at > $3 returning token_hash",
-      [hash, this.at(0), this.at(VALID_DAYS)],
+    const tokens = deviceTokensIn(request.headers["cookie"], isSecure);
+    if (tokens.length === 0) return undefined;
+    const [found] = await this.database.query<{ token_hash: Buffer }>(
+      `update account_devices set seen_at = $3
+      where token_hash in (select decode(hash, 'hex') from json_array_elements_text($1::text::json) as hash)
+        and account_id = $2 and seen_at > $4 returning token_hash`,
+      [
+        JSON.stringify(tokens.map((token) => hashOf(token).toString("hex"))),
+        ...[accountId ?? NO_ACCOUNT, this.at(0), this.at(VALID_DAYS)],
+      ],
     );
-    return found.length > 0 ? hash.toString("base64url") : undefined;
+    return found?.token_hash.toString("base64url");
   }
 
   /** Returns true if the account has signed in from a browser before. */
@@ -45,19 +49,20 @@ export class Devices {
 
   /** Remembers this browser, and returns its `set-cookie` header. */
   async remember(request: PlainRequest, accountId: string, isSecure: boolean): Promise<string> {
-    const token = tokenIn(request.headers["cookie"], isSecure, "device") ?? newToken();
+    const before = deviceTokensIn(request.headers["cookie"], isSecure);
+    const token = newToken();
     await this.database.query(
       `with replaced as (
         delete from account_devices where token_hash in (
-          select token_hash from account_devices where account_id = $2 and token_hash <> $1
+          select token_hash from account_devices where account_id = $2
           order by seen_at desc offset ${DEVICES_MAX - 1}
         )
       )
-      insert into account_devices (token_hash, account_id, seen_at) values ($1, $2, $3)
-      on conflict (token_hash) do update set seen_at = $3`,
-      [hashFor(token, accountId), accountId, this.at(0)],
+      insert into account_devices (token_hash, account_id, seen_at) values ($1, $2, $3)`,
+      [hashOf(token), accountId, this.at(0)],
     );
-    return cookieOf(token, (VALID_DAYS * DAY_MS) / 1000, isSecure, "device");
+    const kept = [token, ...before].slice(0, DEVICE_TOKENS_MAX).join(".");
+    return cookieOf(kept, (VALID_DAYS * DAY_MS) / 1000, isSecure, "device");
   }
 
   /** Deletes devices that are not valid any more. */
@@ -70,8 +75,4 @@ export class Devices {
   private at(daysAgo: number): Date {
     return new Date(this.clock.now() - daysAgo * DAY_MS);
   }
-}
-
-function hashFor(token: string, accountId: string): Buffer {
-  return hashOf(`${token} ${accountId}`);
 }

@@ -57,7 +57,13 @@ export function topUpTexts(
   };
 }
 
-export function lowBalanceTexts(balanceMicroVnd: number, lowMicroVnd: number, url: string): Texts {
+/** `canTopUp`: the customer's pages have one for it. */
+export function lowBalanceTexts(
+  balanceMicroVnd: number,
+  lowMicroVnd: number,
+  { url, canTopUp }: { readonly url: string; readonly canTopUp: boolean },
+): Texts {
+  const page = `${url}/dashboard${canTopUp ? "/top-up" : ""}`;
   const of = (language: Language) => ({
     balance: dong(balanceMicroVnd, language),
     low: dong(lowMicroVnd, language),
@@ -67,16 +73,16 @@ export function lowBalanceTexts(balanceMicroVnd: number, lowMicroVnd: number, ur
     vi: {
       subject: `Số dư còn ${vi.balance}`,
       paragraphs: [
-        `Số dư của bạn còn ${vi.balance}, dưới mức ${vi.low} mà bạn muốn được báo. Khi hết tiền, lượt gọi mới bị từ chối với lỗi 402. Nạp tiền tại:`,
-        `${url}/dashboard/top-up`,
+        `Số dư của bạn còn ${vi.balance}, dưới mức ${vi.low} mà bạn muốn được báo. Khi hết tiền, lượt gọi mới bị từ chối với lỗi 402. ${canTopUp ? "Nạp tiền" : "Xem số dư"} tại:`,
+        page,
         "Bạn sẽ không nhận thêm email này cho đến khi số dư lại đủ mức đó. Mức báo được đặt ở trang tài khoản.",
       ],
     },
     en: {
       subject: `Your balance is down to ${en.balance}`,
       paragraphs: [
-        `Your balance is down to ${en.balance}, below the ${en.low} at which you get this email. Without money, new calls are refused with error 402. Top up here:`,
-        `${url}/dashboard/top-up`,
+        `Your balance is down to ${en.balance}, below the ${en.low} at which you get this email. Without money, new calls are refused with error 402. ${canTopUp ? "Top up" : "See your balance"} here:`,
+        page,
         "You get no other email like this until the balance has reached that amount again. You set it on the page of your account.",
       ],
     },

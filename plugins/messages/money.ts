@@ -89,7 +89,7 @@ export class MoneyMessages {
 
   /** One mail until the balance is above the threshold again. After a crash between its two steps, there is a second one. */
   private async writeLows({ wallets }: Moved): Promise<void> {
-    const { database } = this.services;
+    const { config, database } = this.services;
     const list = JSON.stringify(wallets);
     const given = `given as (
       select "accountId" as account_id, entry, "isCharged", "balanceMicroVnd" as balance, coalesce(low_balance, $2) as low
@@ -106,8 +106,9 @@ export class MoneyMessages {
       where "isCharged" and balance < low and account_id not in (select account_id from message_lows)`,
       [list, this.lowMicroVnd],
     );
+    const canTopUp = config.plugins.some(({ name }) => name === "topup" || name === "vouchers");
     for (const { accountId, entry, balance, low } of lows) {
-      const texts = lowBalanceTexts(balance, low, this.url);
+      const texts = lowBalanceTexts(balance, low, { url: this.url, canTopUp });
       const cause = `low-balance ${accountId} ${entry}`;
       await this.outbox.post({ accountId, cause, kind: "low-balance", texts });
       await database.query(

@@ -149,9 +149,7 @@ export class Approvals {
     }
     const found = await this.find(id);
     const isApproved = found?.state === "approved" || found?.state === "done";
-    return isApproved && found.proposedPerson !== operator.person
-      ? found
-      : undecided(found, operator);
+    return isApproved && found.proposedPerson !== operator.person ? found : this.undecided(found);
   }
 
   /** Refuses a request. Its proposer withdraws it so, even without the right to decide. */
@@ -159,9 +157,10 @@ export class Approvals {
     const decided = await this.decide(id, operator, "refused", note);
     if (decided) return decided;
     const found = await this.find(id);
-    return found?.state === "pending" && !roles.allow(operator.role, "money")
+    const isOthers = found?.state === "pending" && found.proposedPerson !== operator.person;
+    return isOthers && !roles.allow(operator.role, "money")
       ? refuse.forbidden("Another person has asked for it.", { code: "role_forbids" })
-      : undecided(found, operator);
+      : this.undecided(found);
   }
 
   /** Ends what waits for the request of this path: there is nothing to decide. */
@@ -178,7 +177,7 @@ export class Approvals {
     const { database, clock } = this.services;
     await database.query(
       "update operator_approvals set state = 'expired', decided_at = $1 where state = 'pending' and proposed_at <= $2",
-      [this.now(), new Date(clock.now() - VALID_MS)],
+      [this.now(), this.voidSince()],
     );
     const stuck = await database.query<Approval>(
       `select ${COLUMNS} from operator_approvals where state = 'approved' and decided_at <= $1 order by id limit 100`,
@@ -247,7 +246,7 @@ export class Approvals {
         and case when proposed_person = $4 then $2 = 'refused' else $8 end returning ${COLUMNS}`,
       [
         ...[id, state, name, person, this.now(), note],
-        ...[new Date(this.services.clock.now() - VALID_MS), roles.allow(role, "money")],
+        ...[this.voidSince(), roles.allow(role, "money")],
       ],
     );
     return decided;
@@ -306,20 +305,30 @@ export class Approvals {
     return BigInt(vnd) * BigInt(MICRO_VND_PER_VND);
   }
 
-  private now(): Date {
-    return new Date(this.services.clock.now());
-  }
-}
-
-function undecided(found: Approval | undefined, { person }: Operator): Refusal {
-  if (!found)
-    return refuse.notFound("There is no such approval. `approval list` lists them.", "approval");
-  if (found.state === "pending" && found.proposedPerson === person) {
+  /** Returns the reason for which `decide` has changed nothing. */
+  private undecided(found: Approval | undefined): Refusal {
+    if (!found)
+      return refuse.notFound("There is no such approval. `approval list` lists them.", "approval");
+    if (found.state !== "pending") {
+      return refuse.conflict(`It is ${found.state} already.`, { code: "approval_decided" });
+    }
+    // The next sweep ends it.
+    if (found.proposedAt <= this.voidSince()) {
+      return refuse.conflict("It has waited for too long.", { code: "approval_decided" });
+    }
     return refuse.forbidden("You have asked for it yourself: another person must approve it.", {
       code: "own_approval",
     });
   }
-  return refuse.conflict(`It is ${found.state} already.`, { code: "approval_decided" });
+
+  /** A request of this time or earlier is void. */
+  private voidSince(): Date {
+    return new Date(this.services.clock.now() - VALID_MS);
+  }
+
+  private now(): Date {
+    return new Date(this.services.clock.now());
+  }
 }
 
 function sameReference(): Refusal {

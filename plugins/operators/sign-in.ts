@@ -76,13 +76,10 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
         const { person } = found;
         const sealer = services.keySealer.current;
         if (!sealer) return noSealer();
-        // A page that is opened again shows what the app has scanned already.
-        const known = secretOf(person);
-        const secret = known ?? newTotpSecret();
-        if (known === undefined) {
-          const { sealed, sealedBy } = sealer.seal(person.id, person.id, secret);
-          await people.setFactor(person.id, sealed, sealedBy);
-        }
+        // Each opening makes its own: no one who opened the link before knows the secret that is joined with.
+        const secret = newTotpSecret();
+        const { sealed, sealedBy } = sealer.seal(person.id, person.id, secret);
+        await people.setFactor(person.id, sealed, sealedBy);
         const uri = totpUri(secret, "Tollgate console", person.email);
         const { toString: drawn } = await import("qrcode");
         const qr = await drawn(uri, { type: "svg", errorCorrectionLevel: "M", margin: 4 });

@@ -18,7 +18,7 @@ export interface DocumentParts {
   readonly language: Language;
   readonly theme: Theme;
   /** The page that the document is for; undefined if there is none at its address. */
-  readonly page: Pick<Route, "path" | "title"> | undefined;
+  readonly page: Pick<Route, "path" | "title" | "access" | "icon"> | undefined;
 }
 
 /**
@@ -39,6 +39,9 @@ export function documentFor(parts: DocumentParts): string {
     ["main.js", `text-${language}.js`, ...(page ? [scriptOf(page)] : [])],
     files,
   ).map((name) => `<link rel="modulepreload" href="${folder}/${name}">`);
+  // A link would lose the fragment, which holds the secret of a mailed link. Pages outside of the menu take one.
+  const mayHaveSecret = page && page.access !== "session" && !page.icon;
+  const again = mayHaveSecret ? text("retry.reload") : `<a href="">${text("retry")}</a>`;
   return `<!doctype html>
 <html lang="${language}" data-theme="${theme}" data-service="${name}"${data}>
 <head>
@@ -54,7 +57,7 @@ ${preloads.join("\n")}
 <body>
 <div id="app" class="starting"><span class="brand"><img class="mark" src="${folder}/icon.svg" alt="" width="32" height="32">${name}</span>
 <main id="main"><h1>${title}</h1>
-<div class="waiting" role="status"><span class="hidden">${text("loading")}</span><p class="slow">${text("slow")} <a href="">${text("retry")}</a></p></div></main></div>
+<div class="waiting" role="status"><span class="hidden">${text("loading")}</span><p class="slow">${text("slow")} ${again}</p></div></main></div>
 <noscript><p class="notice"><a href="${home}">${name}</a> ${text("noscript")}</p></noscript>
 </body>
 </html>

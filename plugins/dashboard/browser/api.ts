@@ -45,7 +45,8 @@ export function addressOf(path: string, query: Record<string, string>): string {
 export async function checkFile(path: string, query: Record<string, string>): Promise<void> {
   try {
     await send("HEAD", `${path}?${new URLSearchParams(query)}`);
-  } catch {
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 0) throw error;
     // A reply without a body lacks the reason.
     await get(path, query);
   }

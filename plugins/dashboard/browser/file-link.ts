@@ -19,12 +19,16 @@ export function fileLink(
   const element = el("a", { class: look, download: "" }, icon("download"), caption);
   element.addEventListener("click", async (event) => {
     event.preventDefault();
+    if (element.hasAttribute("aria-busy")) return;
     const { href } = element;
+    element.setAttribute("aria-busy", "true");
     try {
       await check();
       el("a", { href, download: "" }).click();
     } catch (error) {
       toast(failureText(error));
+    } finally {
+      element.removeAttribute("aria-busy");
     }
   });
   return {

@@ -32,9 +32,14 @@ export async function makeOwnKey(): Promise<NewKey> {
 
 const texts = new Map<string, string>();
 
+/** Returns the text of a key that this page has shown; undefined if it has not. */
+export function knownText(id: string): string | undefined {
+  return texts.get(id);
+}
+
 /** Returns the text of a key. Caches it in memory only. */
 export async function keyText(id: string): Promise<string> {
-  const known = texts.get(id);
+  const known = knownText(id);
   if (known !== undefined) return known;
   const { key } = await proved(() => post<{ key: string }>(`/keys/${id}/reveal`));
   texts.set(id, key);

@@ -98,5 +98,7 @@ function rememberSignedIn(maxAgeS: number): void {
 export async function chooseLanguage(language: "vi" | "en"): Promise<void> {
   rememberLanguage(language);
   if (account) account = { ...account, language };
-  await Promise.all([setLanguage(language), account && post("/me", { language })]);
+  const both = [setLanguage(language), account && post("/me", { language })];
+  // Both end before the page is shown again, else texts that come late change half of it.
+  for (const one of await Promise.allSettled(both)) if (one.status === "rejected") throw one.reason;
 }

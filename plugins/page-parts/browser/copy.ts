@@ -44,11 +44,18 @@ async function copied(text: string | Promise<string>): Promise<boolean> {
     else {
       // Safari takes only what is written within the click, and waits for a promise of it.
       const blob = text.then((fetched) => new Blob([fetched], { type: "text/plain" }));
+      // A browser that takes no promise leaves it unheard.
+      blob.catch(() => {});
       await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
     }
     return true;
   } catch {
-    return copiedBySelection(await text);
+    const fetched = await text;
+    const written = navigator.clipboard?.writeText(fetched).then(
+      () => true,
+      () => false,
+    );
+    return (await written) || copiedBySelection(fetched);
   }
 }
 

@@ -31,13 +31,24 @@ export function hasEnded({ ends_at }: KeyLimits): boolean {
   return ends_at !== undefined && Date.parse(ends_at) <= Date.now();
 }
 
-/** Returns true if a key with these limits is for a model. `*` in a pattern stands for any characters. */
+/** Returns true if a key with these limits is for a model. */
 export function allowsModel({ models }: KeyLimits, id: string): boolean {
-  if (!models) return true;
-  return models.some((pattern) => {
-    const parts = pattern.split("*").map((part) => part.replace(/[^\w-]/g, "\\$&"));
-    return new RegExp(`^${parts.join(".*")}$`).test(id);
-  });
+  return !models || models.some((pattern) => matches(pattern, id));
+}
+
+/** As the gateway's `matchesModel`: `*` in a pattern stands for any characters, and it takes linear time. */
+function matches(pattern: string, id: string): boolean {
+  const [start = "", ...parts] = pattern.split("*");
+  const end = parts.pop();
+  if (end === undefined) return pattern === id;
+  if (!id.startsWith(start) || !id.endsWith(end)) return false;
+  let at = start.length;
+  for (const part of parts) {
+    const found = id.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at <= id.length - end.length;
 }
 
 const VIETNAM_MS = 7 * 3_600_000;

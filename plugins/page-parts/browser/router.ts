@@ -3,6 +3,7 @@ import { closeDialogs } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { useFontIfLoaded } from "./font.ts";
 import { notice } from "./form.ts";
+import { onDemand } from "./on-demand.ts";
 import { failed, waiting } from "./page-head.ts";
 import { findRoute, type PageContext, type Route } from "./routes.ts";
 import type { Site } from "./site.ts";
@@ -32,7 +33,7 @@ export function startRouter(shown: Site, renderFrame: Frame): Promise<void> {
     // The browser handles links to other sites, to new windows and within the page.
     if (!isOurs || link.target !== "" || link.getAttribute("href")?.startsWith("#")) return;
     event.preventDefault();
-    go(link.pathname + link.search);
+    go(link.pathname + link.search + link.hash);
   });
   addEventListener("popstate", () => void show());
   return show();
@@ -108,7 +109,7 @@ export function nextAddress(): string {
 async function render({ route }: NonNullable<ReturnType<typeof findRoute>>, context: PageContext) {
   let page: Awaited<ReturnType<typeof route.load>>;
   try {
-    page = await route.load();
+    page = await onDemand(route.load());
   } catch (error) {
     if (!(await isReachable())) {
       await whenReachable(context);

@@ -168,12 +168,9 @@ function preferences(site: Site): HTMLElement {
         class: "quiet language",
         lang: other,
         onclick: async () => {
-          try {
-            await site.chooseLanguage(other);
-            await show();
-          } catch (error) {
-            toast(failureText(error));
-          }
+          // The page changes even if the choice cannot be saved.
+          await site.chooseLanguage(other).catch((error: unknown) => toast(failureText(error)));
+          await show();
         },
       },
       icon("language"),

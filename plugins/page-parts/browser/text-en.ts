@@ -23,6 +23,7 @@ export const text = {
   "theme.dark": "Dark",
   signout: "Sign out",
   retry: "Try again",
+  "retry.reload": "Reload the page.",
   "offline.waiting": "It loads by itself once the network is back.",
   "nav.label": "Main",
   "nav.more": "More",

@@ -26,6 +26,7 @@ export const text: Readonly<Record<SharedText, string>> = {
   "theme.dark": "Tối",
   signout: "Đăng xuất",
   retry: "Thử lại",
+  "retry.reload": "Hãy tải lại trang.",
   "offline.waiting": "Trang tự tải khi có mạng trở lại.",
   "nav.label": "Menu chính",
   "nav.more": "Thêm",

@@ -308,6 +308,20 @@ t.test("the chat in a browser", async (t) => {
     t.match(await echoed.textContent(), "first question");
   });
 
+  t.test("forgets a question whose reply failed while the model reasoned", async (t) => {
+    const { page } = await chatter(50_000);
+    const directive = { thinking: "I think of it. ".repeat(40), error_after_events: 6 };
+    await say(page, prompt(directive, "first question"));
+    await page.locator(".turn.assistant").getByRole("alert").getByText("nhà cung cấp").waitFor();
+    t.equal(await page.locator(".thinking").isVisible(), true);
+    t.equal(await page.locator(".turn.assistant .markdown").first().textContent(), "");
+    await page.getByLabel("Mô hình").selectOption("gpt-5.6-sol");
+    await say(page, prompt({ echo: true }, "second question"));
+    const echoed = page.locator(".turn.assistant .markdown").nth(1);
+    await echoed.getByText("second question").first().waitFor();
+    t.notMatch(await echoed.textContent(), "first question");
+  });
+
   t.test("reports a provider's failure, before a reply and in the middle of one", async (t) => {
     const { page } = await chatter(50_000);
     await say(page, prompt({ status: 500 }));

@@ -244,7 +244,7 @@ t.test("a customer in a browser", async (t) => {
 
   t.test("is asked once for the password of How to connect, and again by a button", async (t) => {
     const { page, session } = await stage.customer();
-    await session.post("/keys", { name: "laptop" });
+    for (const name of ["laptop", "server"]) await session.post("/keys", { name });
     await signInByForm(page, stage.url, session.email);
     await ledgerSql(stage.gateway, "update account_sessions set proven_at = '2020-01-01'");
     await page.goto(`${stage.url}/dashboard/how-to?client=claude-code&system=bash`);
@@ -259,7 +259,17 @@ t.test("a customer in a browser", async (t) => {
     await asked.getByLabel("Mật khẩu hiện tại").fill(PASSWORD);
     await asked.getByRole("button", { name: "Tiếp tục" }).click();
     await page.locator(".snippet pre", { hasText: 'ANTHROPIC_AUTH_TOKEN="tg-' }).waitFor();
-    t.equal(await page.getByRole("button", { name: "Điền khóa API của tôi" }).count(), 0);
+    const fillIn = page.getByRole("button", { name: "Điền khóa API của tôi" });
+    t.equal(await fillIn.count(), 0);
+
+    await ledgerSql(stage.gateway, "update account_sessions set proven_at = '2020-01-01'");
+    const key = page.locator("main select").first();
+    await key.selectOption({ index: 1 });
+    await asked.getByRole("button", { name: "Hủy" }).click();
+    await fillIn.waitFor();
+    await key.selectOption({ index: 0 });
+    await page.locator(".snippet pre", { hasText: 'ANTHROPIC_AUTH_TOKEN="tg-' }).waitFor();
+    t.equal(await fillIn.count(), 0, "a key that was shown is known");
   });
 
   t.test("finds a sign-in form that no link has filled in", async (t) => {

@@ -52,6 +52,19 @@ t.test("browsers that lack what Chromium has, and lines that fail", async (t) =>
     t.ok(isWithin);
   });
 
+  t.test("a key is copied by a browser that has no ClipboardItem", async (t) => {
+    const { page, session } = await signedIn();
+    const { key } = (await session.post("/keys", { name: "laptop" })).body;
+    await page.addInitScript(() => {
+      Reflect.deleteProperty(window, "ClipboardItem");
+      document.execCommand = () => false;
+    });
+    await page.goto(`${stage.url}/dashboard/keys`);
+    await page.getByRole("button", { name: "Sao chép khóa API laptop" }).click();
+    await page.getByText("Đã chép").first().waitFor();
+    t.equal(await page.evaluate(() => navigator.clipboard.readText()), key);
+  });
+
   async function chatting(options = {}) {
     const customer = await signedIn(options);
     await credit(stage.gateway, customer.session.accountId, 50_000);
@@ -115,6 +128,50 @@ t.test("browsers that lack what Chromium has, and lines that fail", async (t) =>
     });
   }
 
+  t.test("a mailed link says to reload, which keeps its secret, instead of a link", async (t) => {
+    const { page } = await stage.visitor();
+    await page.route("**/main.js", (route) => route.abort());
+    for (const path of ["/dashboard/reset", "/dashboard/verify", "/console/join"]) {
+      await page.goto(`${stage.url}${path}#token=secret`);
+      await page.getByText("Hãy tải lại trang.").waitFor();
+      t.equal(await page.getByRole("link", { name: "Thử lại" }).count(), 0);
+    }
+  });
+
+  t.test("a mailed link is whole after a click that asks again", async (t) => {
+    const { page } = await stage.visitor();
+    // Never comes.
+    await page.route("**/pages/reset.js", () => {});
+    await page.goto(`${stage.url}/dashboard/reset#token=secret`, { waitUntil: "commit" });
+    await page.locator("main .waiting a").dispatchEvent("click");
+    t.match(page.url(), "#token=secret");
+  });
+
+  t.test("a page whose script does not come can be asked for again", async () => {
+    const { page } = await signedIn();
+    await page.getByRole("heading", { name: "Tổng quan" }).waitFor();
+    await page.route("**/pages/keys.js", (route) => route.abort());
+    await page.goto(`${stage.url}/dashboard/keys`);
+    await page.getByText("Một phần của trang chưa tải được.").waitFor();
+    await page.unroute("**/pages/keys.js");
+    await page.getByRole("button", { name: "Thử lại" }).click();
+    await page.getByRole("button", { name: "Tạo khóa API" }).first().waitFor();
+  });
+
+  t.test("a language that cannot be saved is shown nevertheless", async () => {
+    const { page } = await signedIn();
+    await page.getByRole("heading", { name: "Tổng quan" }).waitFor();
+    await page.route("**/account/v1/me", (route) =>
+      route.request().method() === "POST"
+        ? route.fulfill({ status: 500, json: {} })
+        : route.continue(),
+    );
+    await page.locator(".account-menu").click();
+    await page.getByRole("button", { name: "English" }).click();
+    await page.locator(".toast").waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
   t.test("a language whose texts do not come is there after a reload", async () => {
     const { page } = await signedIn();
     await page.route("**/text-en.js", (route) => route.abort());
@@ -147,6 +204,18 @@ t.test("browsers that lack what Chromium has, and lines that fail", async (t) =>
     t.match(await page.title(), /^\w+\.png image\/png$/);
   });
 
+  t.test("an iPhone that refuses to share downloads the picture", async (t) => {
+    const { page, path } = await orderShown(devices["iPhone 13"]);
+    await page.addInitScript(() => {
+      navigator.canShare = () => true;
+      navigator.share = () => Promise.reject(new DOMException("refused", "NotAllowedError"));
+    });
+    await page.goto(path);
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Lưu ảnh QR" }).click();
+    t.match((await saved).suggestedFilename(), /^\w+\.png$/);
+  });
+
   t.test("says that a QR code could not be saved", async () => {
     const { page, path } = await orderShown();
     await page.addInitScript(() => {
@@ -177,7 +246,19 @@ t.test("browsers that lack what Chromium has, and lines that fail", async (t) =>
     await page.locator(".toast", { hasText: "Có quá nhiều tệp đang được xuất." }).waitFor();
     const saved = page.waitForEvent("download");
     await page.goto(`${stage.url}/dashboard/money`);
-    await page.getByRole("link", { name: "Xuất CSV" }).click();
+    const link = page.getByRole("link", { name: "Xuất CSV" });
+    await link.click();
     t.match((await saved).suggestedFilename(), /^money-/);
+    const asked: string[] = [];
+    await page.route("**/money.csv?*", async (route) => {
+      asked.push(route.request().method());
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await route.abort();
+    });
+    await link.dispatchEvent("click");
+    await link.dispatchEvent("click");
+    await page.locator(".toast", { hasText: "Không kết nối được máy chủ." }).waitFor();
+    t.strictSame(asked, ["HEAD"], "is asked for once, and not as a whole");
+    t.equal(await link.getAttribute("aria-busy"), null);
   });
 });

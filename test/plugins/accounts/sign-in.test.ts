@@ -263,6 +263,20 @@ t.test("sessions", async (t) => {
       t.equal((await other.signIn(other.email)).status, 429);
     });
 
+    t.test(
+      "and a token that another person has put into the browser does not know it",
+      async (t) => {
+        const thief = await signedUp(gateway, mailServer);
+        const owner = await signedUp(gateway, mailServer);
+        const browser = visitor();
+        browser.device = thief.device;
+        t.equal((await browser.signIn(owner.email)).status, 200);
+        while ((await visitor().signIn(owner.email, "a wrong password")).status === 401) {}
+        t.equal((await thief.signIn(owner.email)).status, 429);
+        t.equal((await browser.signIn(owner.email)).status, 200);
+      },
+    );
+
     t.test("and two accounts in one browser know it both", async (t) => {
       const accounts = [await signedUp(gateway, mailServer), await signedUp(gateway, mailServer)];
       const browser = visitor();

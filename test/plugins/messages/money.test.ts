@@ -1,6 +1,6 @@
 import t from "tap";
 import { dayOf, endOfDay } from "../../../core/process/vietnam-day.ts";
-import { topUpTexts } from "../../../plugins/messages/money-texts.ts";
+import { lowBalanceTexts, topUpTexts } from "../../../plugins/messages/money-texts.ts";
 import { admin, committedWallet, credit } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { signedUp } from "../../support/browser-session.ts";
@@ -30,6 +30,19 @@ t.test("a mail says what a top-up is", async (t) => {
     t.match(texts.vi.paragraphs[0], `vào tài khoản của bạn: ${vi} Số dư sau đó: 70.000 đ.`);
     t.match(texts.en.paragraphs[0], `to your account: ${en} Balance after it: 70,000 đ.`);
   }
+});
+
+t.test("a mail leads to the page for top-ups only if there is one", async (t) => {
+  const paragraphs = (canTopUp: boolean) => {
+    const texts = lowBalanceTexts(1e9, 2e9, { url: "https://a.test", canTopUp });
+    return [texts.vi, texts.en].map(({ paragraphs }) => paragraphs.join(" "));
+  };
+  const [vi, en] = paragraphs(true);
+  t.match(vi, "Nạp tiền tại: https://a.test/dashboard/top-up Bạn");
+  t.match(en, "Top up here: https://a.test/dashboard/top-up You");
+  const [viWithout, enWithout] = paragraphs(false);
+  t.match(viWithout, "Xem số dư tại: https://a.test/dashboard Bạn");
+  t.match(enWithout, "See your balance here: https://a.test/dashboard You");
 });
 
 t.test("mails about money", async (t) => {

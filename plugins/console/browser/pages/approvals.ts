@@ -106,7 +106,9 @@ function state({ state, decided_by, note }: Approval) {
 
 function buttons(approval: Approval, done: Done) {
   const { amount_vnd, email, is_own } = approval;
-  if (approval.state !== "pending" || !(may("money") || is_own)) return false;
+  // Only those who can still ask for a movement withdraw theirs.
+  const mayEnd = may("money") || (is_own && may("refund"));
+  if (approval.state !== "pending" || !mayEnd) return false;
   const name = `${exactVnd(amount_vnd)}, ${email ?? ""}`;
   const button = (text: string, open: () => void) =>
     el(

@@ -19,25 +19,30 @@ interface Joined {
   readonly recovery_codes: readonly string[];
 }
 
+/** Kept for a change of the language, which shows the page again: each request makes another secret. */
 let link = "";
+let opened: Opened | undefined;
 
 /** The page of an invitation: a person sets the password and the second factor, and gets recovery codes. */
 export async function render({ root, signal }: PageContext): Promise<void> {
-  // Kept for a change of the language, which shows the page again.
-  link = takeSecrets().get("token") ?? link;
+  const given = takeSecrets().get("token");
+  if (given !== null) {
+    link = given;
+    opened = undefined;
+  }
   signOut();
   const place = el("div", { class: "stack" });
   fill(root, authCard(t("join.title"), t("join.lead"), place));
   try {
-    const opened = await post<Opened>("/join", { token: link });
+    opened ??= await post<Opened>("/join", { token: link });
     if (!signal.aborted) showForm(place, opened);
   } catch (error) {
     fill(place, notice("bad", failureText(error)));
   }
 }
 
-function showForm(place: HTMLElement, opened: Opened): void {
-  const { email } = opened;
+function showForm(place: HTMLElement, shown: Opened): void {
+  const { email } = shown;
   const password = field(
     t("join.password"),
     { type: "password", autocomplete: "new-password", required: true, minlength: 10 },
@@ -51,12 +56,13 @@ function showForm(place: HTMLElement, opened: Opened): void {
   const submit = async () => {
     const given = { token: link, password: password.input.value, code: code.input.value };
     const joined = await post<Joined>("/join/confirm", given);
+    opened = undefined;
     showCodes(place, joined);
   };
   fill(
     place,
     el("p", {}, t("join.for"), " ", el("strong", {}, email)),
-    form(t("join.submit"), submit, name, password.element, newFactor(opened), code.element),
+    form(t("join.submit"), submit, name, password.element, newFactor(shown), code.element),
   );
 }
 

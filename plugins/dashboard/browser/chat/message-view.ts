@@ -133,7 +133,9 @@ function failureContent(error: unknown): Child {
   }
   return [
     el("p", {}, failureText(error)),
-    OF_REQUEST.includes(status) && el("p", { class: "hint", lang: "en" }, message),
+    OF_REQUEST.includes(status) &&
+      message !== "" &&
+      el("p", { class: "hint", lang: "en" }, message),
     (status === 401 || /^key_|_not_allowed$/.test(code ?? "")) &&
       el("a", { class: "button small", href: `${BASE}/keys` }, t("nav.keys")),
   ];

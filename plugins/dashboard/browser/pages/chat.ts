@@ -123,6 +123,7 @@ function conversation(
     input.setBusy(true);
     try {
       const views = await messageViews();
+      if (signal.aborted) return;
       sent();
       await exchange(turn, views);
     } catch (error) {
@@ -149,6 +150,7 @@ function conversation(
     const abort = new AbortController();
     running = abort;
     let callId = "";
+    let hasFailed = false;
     try {
       const text = await keyText(key.select.value);
       const listener = {
@@ -165,11 +167,13 @@ function conversation(
       view.end();
       announce(t("chat.answered"));
     } catch (error) {
-      view.end(isAbort(error) ? t("chat.stopped") : undefined);
-      if (!isAbort(error)) view.fail(error);
+      hasFailed = !isAbort(error);
+      view.end(hasFailed ? undefined : t("chat.stopped"));
+      if (hasFailed) view.fail(error);
     }
-    if (!view.hasBegun) ofThis.pop();
-    else if (view.text !== "") ofThis.push({ role: "assistant", text: view.text, images: [] });
+    if (view.text !== "") ofThis.push({ role: "assistant", text: view.text, images: [] });
+    // A question that a stop left without a reply stays.
+    else if (hasFailed || !view.hasBegun) ofThis.pop();
     if (!signal.aborted && callId !== "" && view.hasBegun) void view.showCost(callId, signal);
   }
 }

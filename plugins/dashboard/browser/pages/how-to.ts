@@ -19,7 +19,7 @@ import {
   type System,
 } from "../how-to/clients.ts";
 import { offerModels } from "../offer-models.ts";
-import { keyText, usableKeys } from "../own-keys.ts";
+import { keyText, knownText, usableKeys } from "../own-keys.ts";
 import { hasPlugin } from "../plugins.ts";
 import { proved } from "../proof.ts";
 import { BASE } from "../routes.ts";
@@ -70,7 +70,7 @@ export async function render(context: PageContext): Promise<void> {
   /** The customer gave no password, or the key could not be read: only the button asks again. */
   let isWithheld = false;
   const readKey = async (id: string): Promise<string> => {
-    if (id === "" || isWithheld) return NO_KEY;
+    if (id === "" || isWithheld) return knownText(id) ?? NO_KEY;
     try {
       return await keyText(id);
     } catch {
@@ -101,7 +101,7 @@ export async function render(context: PageContext): Promise<void> {
     const parts = client.parts(place, systems.value());
     systems.element.hidden = parts.every(({ kind }) => kind === "form");
     const again = el("button", { type: "button", onclick: fillIn }, t("howto.fillin"));
-    fill(setup, isWithheld && again, setupOf(client, place, parts));
+    fill(setup, isWithheld && text === NO_KEY && again, setupOf(client, place, parts));
   };
   const remember = () => {
     const kept = new URLSearchParams({ client: chosen?.id ?? "", system: systems.value() });

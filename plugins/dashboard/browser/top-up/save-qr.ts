@@ -37,7 +37,7 @@ export async function saveQr(qr: HTMLImageElement, order: TopUp): Promise<void> 
   const picture = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
   if (!picture) throw new Error("the browser makes no PNG");
   const file = new File([picture], `${code}.png`, { type: picture.type });
-  if (isAppleTouch() && navigator.canShare?.({ files: [file] })) return share(file);
+  if (isAppleTouch() && navigator.canShare?.({ files: [file] }) && (await share(file))) return;
   const href = URL.createObjectURL(picture);
   el("a", { href, download: file.name }).click();
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
@@ -48,11 +48,15 @@ function isAppleTouch(): boolean {
   return /iPhone|iPad|Macintosh/.test(navigator.userAgent) && navigator.maxTouchPoints > 0;
 }
 
-async function share(file: File): Promise<void> {
+/** Returns false if the browser does not let the page share now, such as too long after the click. */
+async function share(file: File): Promise<boolean> {
   try {
     await navigator.share({ files: [file] });
   } catch (error) {
+    const name = error instanceof DOMException ? error.name : "";
+    if (name === "NotAllowedError") return false;
     // The customer has closed the list of apps.
-    if (!(error instanceof DOMException) || error.name !== "AbortError") throw error;
+    if (name !== "AbortError") throw error;
   }
+  return true;
 }
