@@ -6,8 +6,11 @@ import { objectOf } from "./json.ts";
 /** The package folder, with a trailing slash. Code runs from `dist/core/process/`; SQL is read from the sources. */
 export const packageRoot: string = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Options of commands that npm has too: an operator's .npmrc may set them. `email` was one of npm's. */
-const OF_NPM = new Set("before call dry-run email json key message name yes".split(" "));
+/**
+ * Options of commands that npm has too: an operator's .npmrc may set them. `email` was one of npm's. Not `dry-run`: a command
+ * would do what was only to be tried.
+ */
+const OF_NPM = new Set("before call email json key message name yes".split(" "));
 
 const isDependency = /[/\\]node_modules[/\\]/.test(packageRoot);
 
@@ -39,17 +42,15 @@ export const program = {
   ): string | undefined {
     const script = env["npm_lifecycle_event"];
     if (script !== "start" && script !== "admin") return undefined;
-    const valueOf = (name: string) => env[`npm_config_${name.replaceAll("-", "_")}`];
+    const stated = (name: string) => env[`npm_config_${name.replaceAll("-", "_")}`];
     const kept = options.flatMap((name) => {
       // npm takes `--no-mail` for a `mail` that is off.
-      if (name.startsWith("no-") && valueOf(name.slice(3)) === "") return `--${name}`;
-      const value = valueOf(name);
+      if (name.startsWith("no-") && stated(name.slice(3)) === "") return `--${name}`;
+      const value = stated(name);
       if (!value || OF_NPM.has(name)) return [];
       return value === "true" || name === "token" ? `--${name}` : `--${name}=${quoted(value)}`;
     });
     if (kept.length === 0) return undefined;
-    // The line is there to be pasted: without this it would do what was only to be tried.
-    if (options.includes("dry-run") && valueOf("dry-run") === "true") kept.push("--dry-run");
     const line =
       script === "start" ? ["start --", ...kept, ...given] : ["run admin --", ...given, ...kept];
     return `npm has kept ${kept.join(" ")} for itself; write: npm ${line.join(" ")}`;

@@ -118,7 +118,9 @@ function textOfFile(part: unknown): string | undefined {
   const data = objectOf(objectOf(part)?.["file"])?.["file_data"];
   if (typeof data !== "string" || isWebAddress(data)) return undefined;
   const { mediaType, data: base64 } = parseDataUrl(data) ?? { mediaType: "unknown", data };
-  return documentTypeOf(base64, mediaType).startsWith("text/") ? files.textOfBase64(base64) : undefined;
+  return documentTypeOf(base64, mediaType).startsWith("text/")
+    ? files.textOfBase64(base64)
+    : undefined;
 }
 
 function documentOf(part: unknown, field: "messages" | "input"): JsonObject | undefined {

@@ -1,12 +1,6 @@
 import { files, type JsonObject } from "../../../core/plugin/index.ts";
 import { isBlank } from "../arguments.ts";
-import {
-  documentTypeOf,
-  imageTypeOf,
-  isPdfAddress,
-  isWebAddress,
-  parseDataUrl,
-} from "../media.ts";
+import { documentTypeOf, imageTypeOf, isPdfAddress, isWebAddress, parseDataUrl } from "../media.ts";
 import type { MessagesContent, MessagesText } from "../types.ts";
 import { isGiven, mark, type Scope } from "./scope.ts";
 

@@ -22,7 +22,7 @@ t.test("the name of a file ends where the client's does", async (t) => {
   for (const [filename, sent] of [
     ['a".png', "a%22.png"],
     ["a\\", "a%5C"],
-    ["a\\\".png", "a%5C%22.png"],
+    ['a\\".png', "a%5C%22.png"],
     ["a\r\n.png", "a%0D%0A.png"],
   ] as const) {
     const form = new FormBody([{ name: "image", data, filename }]);

@@ -177,9 +177,14 @@ t.test("npm run admin", async (t) => {
       [
         "account import",
         { npm_config_file: "a b.csv", npm_config_mail: "", npm_config_dry_run: "true" },
-        "account import --file='a b.csv' --no-mail --dry-run",
+        "account import --file='a b.csv' --dry-run --no-mail",
       ],
-      ["account import", { npm_config_mail: "", npm_config_yes: "true" }, "account import --no-mail"],
+      ["account import", { npm_config_dry_run: "true" }, "account import --dry-run"],
+      [
+        "account import",
+        { npm_config_mail: "", npm_config_yes: "true" },
+        "account import --no-mail",
+      ],
     ] as const) {
       const { code, stdout, stderr } = await byNpm(words, kept);
       t.strictSame([code, stdout], [2, ""], words);
