@@ -44,7 +44,7 @@ const common = {
   ),
   first_byte_seconds: setting(
     whole(1, 86_400),
-    "Longest wait for the first content of a stream, in seconds, if another key or route can serve the call. Default: 120; for models that reason by Chat without streams_reasoning in their profile, that of limits.",
+    "Longest wait for the first content of a stream, in seconds, if another key or route can serve the call. Default: 120; for models that reason by Chat without streams_reasoning in their profile, that of limits, unless a call asks for no reasoning.",
   ),
   reply_seconds: setting(
     whole(1, 86_400),

@@ -143,7 +143,8 @@ export class Exchange implements AttemptListener, Flow {
     if (status !== 200) {
       this.passed = passedHeaders(statedType, headers);
       // A page of a proxy, or a redirect.
-      if (read === "bytes" || status < 400) this.refusedBy(undefined);
+      if (read === "bytes" || status < 400)
+        this.refusedBy(undefined, read === "bytes" && single(headers["content-length"]) !== "0");
       return;
     }
     const { decoder, type } = replyForm(read, statedType, this.wire.protocol, this.call.stream);
@@ -266,9 +267,9 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   /** Handles a refusal. `text`: its body, unless it cannot be read. */
-  private refusedBy(text: string | undefined): void {
+  private refusedBy(text: string | undefined, isUnreadPage = false): void {
     const { status, headers, call } = this;
-    const refused = refusedBy(status, text);
+    const refused = refusedBy(status, text, isUnreadPage);
     const { triesOn, fault } = refused;
     // Before all else: a plugin may know a text that the gateway hides, or that has another route tried.
     if (fault === "caller" && text !== undefined && this.isSentAgain(text)) return;
@@ -301,8 +302,9 @@ export class Exchange implements AttemptListener, Flow {
   private isSentAgain(refusal: string): boolean {
     const { call } = this;
     if (!call.upstream?.sendsAgain?.(this.status, refusal)) return false;
+    if (!this.dispatch.prepareAgain()) return false;
     this.dispatch.record({ cause: `http_${this.status}`, reason: `HTTP ${this.status}` });
-    return this.dispatch.prepareAgain() && this.tryNext();
+    return this.tryNext();
   }
 
   failed(error: Error): void {

@@ -37,9 +37,9 @@ const NOT_FOR_CUSTOMERS = "The model's provider refused the request.";
 
 /**
  * Returns whose trouble a refusal is. `text`: the body, or the data of an error event; undefined if it is not known.
- * With status 200 the error's own status counts.
+ * With status 200 the error's own status counts. `isUnreadPage`: the body is a page, such as one of a proxy, which is not read.
  */
-export function refusedBy(status: number, text: string | undefined): Refused {
+export function refusedBy(status: number, text: string | undefined, isUnreadPage = false): Refused {
   const error = errorIn(text);
   const type = error.types.find((name) => NAME.test(name));
   const code = error.codes.find((name) => NAME.test(name));
@@ -64,8 +64,8 @@ export function refusedBy(status: number, text: string | undefined): Refused {
   }
   const fault = faultOf(means);
   const isPage = status !== 200 && !error.isJson;
-  // An empty body, or one that was not read, shows no firewall.
-  const hasText = text !== undefined && text.trim() !== "";
+  // An empty body, or JSON that did not come in time, shows no firewall.
+  const hasText = isUnreadPage || (text ?? "").trim() !== "";
   const isCounted = fault === "upstream" || (isPage && hasText && OF_FIREWALLS.has(status));
   const isHidden = fault === "caller" && OF_THE_ACCOUNT.test(error.message);
   const says = isHidden ? NOT_FOR_CUSTOMERS : undefined;

@@ -114,8 +114,16 @@ export class People {
     return resealed.length > 0;
   }
 
-  /** Uses a link up: sets the password and the second factor. Returns recovery codes; undefined if another request was first. */
-  async join(link: string, passwordHash: string, step: number): Promise<string[] | undefined> {
+  /**
+   * Uses a link up: sets the password and the second factor `sealed`. Returns recovery codes; undefined if another request was
+   * first, or the link was opened again, which makes another factor.
+   */
+  async join(
+    link: string,
+    passwordHash: string,
+    step: number,
+    sealed: Uint8Array | null,
+  ): Promise<string[] | undefined> {
     const person = await this.ofLink(link);
     if (!person) return undefined;
     const codes = newRecoveryCodes();
@@ -123,12 +131,12 @@ export class People {
     const joined = await this.database.query(
       `with joined as (
         update operators set password_hash = $2, has_factor = true, last_step = $3, link_hash = null, link_ends_at = null
-        where link_hash = $1 and link_ends_at > $4 and removed_at is null returning id
+        where link_hash = $1 and link_ends_at > $4 and removed_at is null and sealed = $6 returning id
       )
       insert into operator_recovery_codes (code_hash, operator_id)
       select decode(code, 'base64'), joined.id from joined, json_array_elements_text($5::text::json) as code
       returning operator_id`,
-      [hashOf(link), passwordHash, step, this.now(), JSON.stringify(hashes)],
+      [hashOf(link), passwordHash, step, this.now(), JSON.stringify(hashes), sealed],
     );
     return joined.length > 0 ? codes : undefined;
   }

@@ -102,7 +102,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
         if (step === undefined) return wrongCode();
         const hash = await passwords.hash(given.password);
         if (hash === "busy") return busy();
-        const codes = await people.join(given.token, hash, step);
+        const codes = await people.join(given.token, hash, step, person.sealed);
         if (!codes) return invalidLink();
         await throttle.giveBack(...tries);
         return opened(person.id, hash, { recovery_codes: codes });

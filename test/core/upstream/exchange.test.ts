@@ -71,7 +71,7 @@ async function setUp(t: Test, given: Given) {
   const exchange = new Exchange(call, sink, client, upstreams, clock, log);
   exchange.start();
   call.gone = gone;
-  return { exchange, got, call, clock };
+  return { exchange, got, call, clock, upstream };
 }
 
 for (const [what, gone, blanks] of [
@@ -126,6 +126,21 @@ t.test("a stream without content is left for another key", async (t) => {
       return call.attempts;
     };
     t.strictSame([attemptsAt(seconds - 1), attemptsAt(seconds)], [1, 2], what);
+  }
+});
+
+t.test("a page of a firewall is not read, and rests no key", async (t) => {
+  const page = { "content-type": "text/html; charset=UTF-8" };
+  for (const [headers, rests] of [
+    [page, 0],
+    [{ ...page, "content-length": "4321" }, 0],
+    [{ ...page, "content-length": "0" }, 1],
+  ] as const) {
+    const { exchange, call, upstream } = await setUp(t, {});
+    exchange.replied(403, headers);
+    t.equal(call.attempts, 2);
+    const resting = upstream.keys.flatMap((key) => key.restsAt(0));
+    t.equal(resting.length, rests, JSON.stringify(headers));
   }
 });
 

@@ -21,7 +21,7 @@ interface Joined {
 
 /** Kept for a change of the language, which shows the page again: each request makes another secret. */
 let link = "";
-let opened: Opened | undefined;
+let opened: Promise<Opened> | undefined;
 
 /** The page of an invitation: a person sets the password and the second factor, and gets recovery codes. */
 export async function render({ root, signal }: PageContext): Promise<void> {
@@ -34,9 +34,11 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   const place = el("div", { class: "stack" });
   fill(root, authCard(t("join.title"), t("join.lead"), place));
   try {
-    opened ??= await post<Opened>("/join", { token: link });
-    if (!signal.aborted) showForm(place, opened);
+    opened ??= post<Opened>("/join", { token: link });
+    const shown = await opened;
+    if (!signal.aborted) showForm(place, shown);
   } catch (error) {
+    opened = undefined;
     fill(place, notice("bad", failureText(error)));
   }
 }
