@@ -4,7 +4,7 @@ import { parseCookie, stringifySetCookie } from "cookie";
 type Purpose = "session" | "device";
 /** The form of both tokens. */
 const TOKEN = /^[\w-]{43}$/;
-/** Accounts that one browser stays known for. */
+/** Sign-ins from new browsers that one cookie keeps: so many accounts, and fewer if one of them reset its password. */
 export const DEVICE_TOKENS_MAX = 4;
 
 /** Returns the session's token in a `cookie` header. Of several, the first: browsers send the most specific first. */
