@@ -13,7 +13,7 @@ import { checkFields, openAiErrorBody } from "./check.ts";
 import { CHAT_DELTA, countObjects, countWhole } from "./deltas.ts";
 import { isEnd, meaningOf } from "./finish-reason.ts";
 import { refuse } from "./refusal.ts";
-import { hasObject, hasText } from "./scan.ts";
+import { hasObject, hasObjectOrText } from "./scan.ts";
 import { readChatUsage } from "./usage/read.ts";
 import type { Stage, Wire } from "./wire.ts";
 
@@ -79,7 +79,7 @@ export const chat: Wire = {
 
   classify(event): EventKind {
     if (event.raw.length <= DONE_BYTES_MAX && event.data === "[DONE]") return "terminal";
-    if (hasObject(event.raw, ERROR) || hasText(event.raw, ERROR)) {
+    if (hasObjectOrText(event.raw, ERROR)) {
       const error = objectOf(parseJson(event.data))?.["error"];
       if (isObject(error) || (typeof error === "string" && error !== "")) return "error";
     }

@@ -26,20 +26,20 @@ export function hasObject(raw: Uint8Array, name: Buffer): boolean {
   return hasValue(raw, name, BRACE);
 }
 
-/** Returns true if `raw` has the key `name` (with its quotes) whose value is a string. */
-export function hasText(raw: Uint8Array, name: Buffer): boolean {
-  return hasValue(raw, name, QUOTE);
+/** As `hasObject`, of a value that is an object or a string. */
+export function hasObjectOrText(raw: Uint8Array, name: Buffer): boolean {
+  return hasValue(raw, name, BRACE, QUOTE);
 }
 
-/** `first`: the byte with which the value begins. */
-function hasValue(raw: Uint8Array, name: Buffer, first: number): boolean {
+/** `first`, `other`: the bytes with which the value may begin. */
+function hasValue(raw: Uint8Array, name: Buffer, first: number, other = first): boolean {
   const bytes = asBuffer(raw);
   const isWhole = name[name.length - 1] === QUOTE;
   let at = bytes.indexOf(name);
   while (at !== -1) {
     const end = at + name.length;
     const value = valueAfter(bytes, isWhole ? end : endOfString(bytes, end) + 1);
-    if (value !== -1 && bytes[value] === first) return true;
+    if (value !== -1 && (bytes[value] === first || bytes[value] === other)) return true;
     at = bytes.indexOf(name, at + name.length);
   }
   return false;
