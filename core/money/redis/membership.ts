@@ -440,13 +440,17 @@ export class Membership {
     return view;
   }
 
+  /** Raises the heartbeat while it waits: a round may ask several times, and a slow ledger must not look like a dead gateway. */
   private async askLedger<T>(work: () => Promise<T>): Promise<T> {
-    const { machine } = this.options;
+    const { machine, times } = this.options;
+    const beats = machine.every(times.heartbeatMs, () => void this.ask("look").catch(() => {}));
     try {
       const result = await withTimeout(work(), LIFETIMES.epochsReplyMs, machine);
       if (result !== TIMED_OUT) return result;
     } catch (error) {
       throw new LedgerAway("the ledger failed", { cause: error });
+    } finally {
+      beats.close();
     }
     throw new LedgerAway("the ledger failed", { cause: new Error("the ledger did not reply") });
   }

@@ -78,9 +78,12 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
     stopped = true;
     await watch.stop();
     commits.stop();
-    await Promise.all(rounds.map((task) => task.stop()));
-    const left = Array.from(memberships.values(), (each) => each.leave().catch(() => {}));
-    await withTimeout(Promise.all(left), LIFETIMES.leaveTimeoutMs, machine);
+    // Each bucket as soon as its own round ends: one that waits for the ledger leaves the others without a heartbeat.
+    const left = Array.from(memberships.values(), async (each, index) => {
+      await rounds[index]?.stop();
+      await withTimeout(each.leave().catch(() => {}), LIFETIMES.leaveTimeoutMs, machine);
+    });
+    await Promise.all(left);
     client.disconnect();
     await posts.stop();
   }

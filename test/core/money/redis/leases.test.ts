@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import type { LedgerEpoch, LedgerEpochs } from "../../../../core/money/ledger-epochs.ts";
-import { callIdOf } from "../../../support/posting.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { callIdOf, posting } from "../../../support/posting.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
 import { emptyLedger, startStore, type TestStore } from "./store.ts";
@@ -197,3 +199,62 @@ t.test(
       t.strictSame(found, { availableMicroVnd: 0, heldMicroVnd: 900, uncommittedMicroVnd: 100 });
     }),
 );
+
+/** Runs two gateways, one of which waits for two leases before it is a member in the ledger again. */
+async function withSlowLedger(
+  body: (slow: TestStore, isWaiting: () => boolean) => Promise<void>,
+): Promise<string[]> {
+  const prefix = `test-${randomUUID()}`;
+  const ledger = emptyLedger(prefix);
+  const { log, lines } = recordedLog();
+  let waiting = 0;
+  let isSlow = false;
+  const epochs: LedgerEpochs = {
+    ...ledger.epochs,
+    async enter(...asked) {
+      waiting += 1;
+      if (isSlow) await delay(2 * LEASE_MS);
+      waiting -= 1;
+      return ledger.epochs.enter(...asked);
+    },
+  };
+  const slow = await startStore({ ...redis, prefix, ledger: { ...ledger, epochs } });
+  const other = await startStore({ ...redis, prefix, log });
+  try {
+    await other.store.load("A", async () => WALLET);
+    isSlow = true;
+    await body(slow, () => waiting > 0);
+    return lines.map(({ msg }) => String(msg)).filter((msg) => /silent/.test(msg));
+  } finally {
+    await Promise.all([slow.dispose(), other.dispose()]);
+  }
+}
+
+/** Posts a call whose commit the ledger refuses: the gateway asks the ledger if it is a member. */
+async function postRefused({ store }: TestStore): Promise<void> {
+  const amounts = { amountMicroVnd: 10, floorMicroVnd: 10 };
+  await store.hold({ callId: "refused", accountId: "A", keyId: "K", ...amounts });
+  await store.post(posting({ callId: "refused", accountId: "A", costMicroVnd: 10 }));
+  store.refused?.(await store.read(1, TIMEOUT_MS));
+}
+
+t.test("a gateway keeps its holds while it waits for the ledger longer than a lease", async (t) => {
+  const ended = await withSlowLedger(async (slow, isWaiting) => {
+    const amounts = { amountMicroVnd: 300, floorMicroVnd: 300 };
+    await slow.store.hold({ callId: "c1", accountId: "A", keyId: "K", ...amounts });
+    await postRefused(slow);
+    await until("it asks the ledger", async () => isWaiting());
+    await until("the ledger replies", async () => !isWaiting());
+    t.equal((await slow.store.balances("A"))?.heldMicroVnd, 300);
+  });
+  t.strictSame(ended, []);
+});
+
+t.test("a gateway that stops leaves each bucket without waiting for the others", async (t) => {
+  const ended = await withSlowLedger(async (slow, isWaiting) => {
+    await postRefused(slow);
+    await until("it asks the ledger", async () => isWaiting());
+    await slow.store.stop();
+  });
+  t.strictSame(ended, []);
+});
