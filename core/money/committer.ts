@@ -7,7 +7,7 @@ import { ThrottledLog } from "../process/throttled-log.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { WakeableSleep } from "../process/wakeable-sleep.ts";
 import type { Backlog } from "./backlog.ts";
-import type { HoldStore } from "./hold-store.ts";
+import type { Awaitable, HoldStore } from "./hold-store.ts";
 import { EntryRefused, type Ledger } from "./ledger.ts";
 import { MembershipEnded } from "./ledger-epochs.ts";
 import { LIFETIMES } from "./lifetimes.ts";
@@ -57,6 +57,8 @@ export class Committer {
   private readonly machine: Machine;
   private readonly pause: WakeableSleep;
   private readonly log: ThrottledLog;
+  /** The latest acknowledgement: the next batch is committed beside it. */
+  private acknowledged: Awaitable<void> = undefined;
   private failures = 0;
   private committed = 0;
   private quarantined = 0;
@@ -98,6 +100,11 @@ export class Committer {
   }
 
   private async run(): Promise<void> {
+    await this.commitUntilStopped();
+    await this.acknowledged;
+  }
+
+  private async commitUntilStopped(): Promise<void> {
     const { batchEntries, lingerMs } = this.options;
     while (this.machine.monotonic() < this.stopAt) {
       const read = await this.step();
@@ -127,7 +134,10 @@ export class Committer {
           throw error;
         });
         failpoint("commit.committed");
-        await holdStore.acknowledge(entries.map((entry) => outcomeOf(entry, returned)));
+        await this.acknowledged;
+        this.acknowledged = holdStore.acknowledge(
+          entries.map((entry) => outcomeOf(entry, returned)),
+        );
         failpoint("commit.acknowledged");
         this.committed += entries.length;
         this.options.backlog?.committed(entries.length);

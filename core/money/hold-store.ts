@@ -101,7 +101,10 @@ export interface HoldStore {
    */
   read(max: number, waitMs: number): Promise<StoredEntry[]>;
 
-  /** Takes entries out of `uncommitted` that the ledger has committed, quarantined or, of debits, returned. */
+  /**
+   * Takes entries out of `uncommitted` that the ledger has committed, quarantined or, of debits, returned. From its call on
+   * `read` does not return them. Never rejects.
+   */
   acknowledge(entries: readonly StoredEntry[]): Awaitable<void>;
 
   /**

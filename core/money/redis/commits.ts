@@ -34,6 +34,8 @@ export class Commits {
   /** The pause of the committer. The next post ends it, and so does a stop. */
   private readonly pause: WakeableSleep;
   private stopped = false;
+  /** Resolves once Redis has the latest acknowledgement. */
+  private acknowledged: Promise<void> | undefined;
 
   constructor(private readonly options: CommitsOptions) {
     this.pause = new WakeableSleep(options.machine);
@@ -96,8 +98,9 @@ export class Commits {
   /**
    * Acknowledges committed entries. Never rejects. A failed acknowledgement is retried; a new epoch makes it obsolete.
    */
-  async acknowledge(entries: readonly StoredEntry[]): Promise<void> {
-    await this.acknowledgeNow(entries);
+  acknowledge(entries: readonly StoredEntry[]): Promise<void> {
+    this.acknowledged = this.acknowledgeNow(entries);
+    return this.acknowledged;
   }
 
   /**
@@ -117,6 +120,7 @@ export class Commits {
       const group = byOutbox.get(outbox);
       if (group) group.push(entry);
       else byOutbox.set(outbox, [entry]);
+      this.byName.get(outbox.split("|", 1)[0] ?? "")?.outbox.commit(entry);
     }
     const isKept = await this.options.watch.keep().then(
       () => true,
@@ -135,7 +139,6 @@ export class Commits {
     const [bucketName = "", epoch = "", process = ""] = outbox.split("|");
     const bucket = this.byName.get(bucketName);
     if (bucket === undefined) return;
-    for (const entry of entries) bucket.outbox.commit(entry);
     // The entry of an unchargeable call was never in Redis.
     if (process === "") return;
     const isCurrent = epoch === bucket.epoch;
@@ -180,6 +183,8 @@ export class Commits {
       for (const orphan of membership.claimed) {
         if (entries.length >= max) break;
         if (!this.canCommit(bucket)) continue;
+        // Redis still has what was committed, until it is acknowledged.
+        await this.acknowledged;
         entries.push(...(await this.readOrphan(bucket, membership, orphan, max - entries.length)));
       }
     }

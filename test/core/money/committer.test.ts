@@ -1,7 +1,9 @@
 import { EventEmitter, once } from "node:events";
 import t from "tap";
 import { Committer } from "../../../core/money/committer.ts";
+import type { HoldStore } from "../../../core/money/hold-store.ts";
 import { EntryRefused } from "../../../core/money/ledger.ts";
+import type { StoredEntry } from "../../../core/money/outbox-entry.ts";
 import { recordedLog } from "../../support/log.ts";
 import { callIdOf, posting } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";
@@ -94,6 +96,35 @@ t.test("a stop does not wait for the pause after a failed commit", async (t) =>
     });
     await stopping;
     t.equal(holdStore.uncommittedCalls(), 0);
+  }),
+);
+
+t.test("a batch is committed while that before it is acknowledged", async (t) =>
+  withStores(async (stores) => {
+    const { wallets, ledger, holdStore, logged } = stores;
+    await wallets.credit(movement(1_000n));
+    await postCalls(stores, names(9));
+    const replied = new EventEmitter();
+    const slow: HoldStore = Object.assign(Object.create(holdStore), {
+      acknowledge: async (entries: readonly StoredEntry[]) => {
+        await holdStore.acknowledge(entries);
+        await once(replied, "all");
+      },
+    });
+    const options = { holdStore: slow, ledger, log: logged.log, batchEntries: 3, lingerMs: 1 };
+    const committer = new Committer(options);
+    committer.start();
+    await until("a second batch is committed", () => ledger.charges.size === 6);
+    let isStopped = false;
+    const stopping = committer.stop(5_000).then(() => {
+      isStopped = true;
+    });
+    await until("it waits for the last replies", () => {
+      replied.emit("all");
+      return isStopped;
+    });
+    await stopping;
+    t.equal(ledger.charges.size, 9);
   }),
 );
 
