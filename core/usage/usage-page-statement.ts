@@ -45,7 +45,9 @@ export function pageStatement(
   const parameters: Parameter[] = [accountId, limit];
   const given = (["model", "key", "status"] as const).filter((name) => filter[name] !== undefined);
   const isOfMember = filter.member !== undefined;
-  const leading = given.includes("key") || isOfMember ? "key" : (given[0] ?? "account");
+  // Sound calls have no index by status: see `statusIs`.
+  const [first] = given.filter((name) => name !== "status" || !statuses.includes(SOUND));
+  const leading = given.includes("key") || isOfMember ? "key" : (first ?? "account");
   const equal = (column: keyof typeof COLUMN_TYPES, value: string) => {
     const [name, type] = COLUMN_TYPES[column];
     const hidden = `(select ${value}::${type})`;

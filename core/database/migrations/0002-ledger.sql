@@ -206,56 +206,68 @@ create function settle_calls(account_ids uuid[], call_ids uuid[], batch json) re
 language plpgsql set plan_cache_mode = force_custom_plan as $$
 declare
   locked integer;
-  sorted_ids uuid[] := array(select unnest(call_ids) order by 1);
-  first_id uuid := sorted_ids[1];
-  last_id uuid := sorted_ids[cardinality(sorted_ids)];
-  settled uuid[];
+  is_repeated boolean := false;
+  -- Calls that have a charge, and calls that have a record.
+  settled uuid[] := '{}';
+  recorded uuid[] := '{}';
 begin
-  perform from wallets where account_id = any (account_ids) order by account_id for update;
-  get diagnostics locked = row_count;
-  if locked <> cardinality(account_ids) then
-    raise exception 'no such account' using errcode = 'foreign_key_violation';
-  end if;
+  loop
+    -- Hardly a batch has a call again, so none is looked for at first. The unique indexes find it, and end the block with its
+    -- locks. They are taken inside of it: a row that is locked outside and changed inside costs a lock of two transactions.
+    begin
+      perform from wallets where account_id = any (account_ids) order by account_id for update;
+      get diagnostics locked = row_count;
+      if locked <> cardinality(account_ids) then
+        raise exception 'no such account' using errcode = 'foreign_key_violation';
+      end if;
+      if is_repeated then
+        settled := array(select call_id from ledger_entries where call_id = any (call_ids));
+        recorded := array(
+          select record.call_id from json_to_recordset(batch) call (call_id uuid, at timestamptz)
+          join usage_records record on record.at = call.at and record.call_id = call.call_id
+        );
+      end if;
 
-  -- The range excludes partitions when the statement is planned. The list must not: that takes a step for each id.
-  settled := array(
-    select call_id from ledger_entries
-    where call_id between first_id and last_id and call_id = any ((select sorted_ids)::uuid[])
-  );
-
-  -- Columns, not a record of them: to take one out of a record takes a walk over those before it.
-  with input as materialized (
-    select * from json_populate_recordset(null::usage_records, batch)
-  ),
-  fresh as materialized (
-    select call_id, account_id, charged, purses, row_number() over () as n from input
-    where charged > 0 and call_id <> all (settled)
-  ),
-  charges as (
-    insert into ledger_entries (account_id, kind, amount, balance_after, call_id, purses)
-    select account_id, 'charge', -charged,
-      (balance - sum(charged) over (partition by account_id order by n))::bigint, call_id, purses
-    from fresh join wallets using (account_id)
-    order by n
-  ),
-  totals as (
-    select account_id, sum(charged)::bigint as charged from fresh group by account_id
-  ),
-  charged_wallets as (
-    update wallets set balance = balance - totals.charged
-    from totals where wallets.account_id = totals.account_id
-  ),
-  charged_purses as (
-    insert into purses as purse (account_id, name, charged)
-    select account_id, named.name, sum(charged)::bigint
-    from fresh cross join json_array_elements_text(fresh.purses) named (name)
-    group by account_id, named.name
-    on conflict (account_id, name) do update set charged = purse.charged + excluded.charged
-  )
-  insert into usage_records
-  select * from input
-  where charged = 0 or call_id <> all (settled)
-  on conflict (at, call_id) do nothing;
+      -- Columns, not a record of them: to take one out of a record takes a walk over those before it.
+      with input as materialized (
+        select * from json_populate_recordset(null::usage_records, batch)
+      ),
+      fresh as materialized (
+        select call_id, account_id, charged, purses, row_number() over () as n from input
+        where charged > 0 and call_id <> all (settled)
+      ),
+      charges as (
+        insert into ledger_entries (account_id, kind, amount, balance_after, call_id, purses)
+        select account_id, 'charge', -charged,
+          (balance - sum(charged) over (partition by account_id order by n))::bigint, call_id, purses
+        from fresh join wallets using (account_id)
+        order by account_id, n
+      ),
+      totals as (
+        select account_id, sum(charged)::bigint as charged from fresh group by account_id
+      ),
+      charged_wallets as (
+        update wallets set balance = balance - totals.charged
+        from totals where wallets.account_id = totals.account_id
+      ),
+      charged_purses as (
+        insert into purses as purse (account_id, name, charged)
+        select account_id, named.name, sum(charged)::bigint
+        from fresh cross join json_array_elements_text(fresh.purses) named (name)
+        group by account_id, named.name
+        on conflict (account_id, name) do update set charged = purse.charged + excluded.charged
+      )
+      insert into usage_records
+      select * from input
+      where call_id <> all (recorded) and (charged = 0 or call_id <> all (settled));
+      return;
+    exception when unique_violation then
+      if is_repeated then
+        raise;
+      end if;
+      is_repeated := true;
+    end;
+  end loop;
 end
 $$;
 

@@ -9,7 +9,6 @@ import { packageRoot } from "../../../core/process/root.ts";
 const BROKEN: Record<string, Partial<Lifetimes>> = {
   "heartbeatMs > replyTimeoutMs": { heartbeatMs: 400 },
   "leaseMs / 2 > clusterHeartbeatMs + replyTimeoutMs": { clusterHeartbeatMs: 4_550 },
-  "leaseMs > clusterHeartbeatMs + epochsReplyMs + 2 * replyTimeoutMs": { epochsReplyMs: 6_100 },
   "epochTakenMs > 2 * replyTimeoutMs": { epochTakenMs: 900 },
   "roundRetryMsMax <= heartbeatMs": { roundRetryMsMax: 1_001 },
   "startTimeoutMs > leaseMs + epochTakenMs": { startTimeoutMs: 11_000 },
