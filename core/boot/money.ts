@@ -234,14 +234,20 @@ function databaseServer({ stores }: Config, session: string, log: Log): Database
     const { statementTimeoutMs } = LIFETIMES;
     return new EmbeddedDatabase({ folder: join(stores.data, "ledger"), statementTimeoutMs, log });
   }
-  const open = (connectionsMax: number) =>
+  const open = (connectionsMax: number, statementTimeoutMs: number) =>
     connect({
       server: { url: stores.ledger },
       connectionsMax,
       ...(stores.hot === "embedded" && { name: connectionName(session) }),
-      statementTimeoutMs: LIFETIMES.statementTimeoutMs,
+      statementTimeoutMs,
       log,
     });
   const { commits, loads } = CONNECTIONS;
-  return remoteServer(open(stores.connections - commits - loads), open(commits), open(loads));
+  const { loadTimeoutMs, statementTimeoutMs } = LIFETIMES;
+  return remoteServer(
+    open(stores.connections - commits - loads, statementTimeoutMs),
+    open(commits, statementTimeoutMs),
+    // A load that takes longer helps no call, and a server that vanished would hold up those behind it.
+    open(loads, loadTimeoutMs),
+  );
 }

@@ -68,3 +68,10 @@ t.test("a ledger whose balances another gateway has: all is stopped again", asyn
   await money.stop();
   await left();
 });
+
+t.test("a load that takes longer than its call waits is ended by Postgres", async (t) => {
+  const { url } = await startLedger(t);
+  const money = await startMoney(url, "embedded", await dataFolder(t));
+  t.teardown(() => money.stop());
+  await t.rejects(money.stores.loads.query("select pg_sleep(20)"), /statement timeout/);
+});
