@@ -212,11 +212,10 @@ export class Gateway {
     this.runner.serve();
     this.refused.start();
     server.runtime = this.runtime();
-    const { host, port, workers } = config.listen;
+    const { host, port } = config.listen;
     const operators = config.admin.listen;
-    const sharesPort = workers > 1;
-    if (operators) await server.listenForOperators(operators.host, operators.port, sharesPort);
-    const address = httpAddress(host, await server.listen(host, port, sharesPort));
+    if (operators) await server.listenForOperators(operators.host, operators.port);
+    const address = httpAddress(host, await server.listen(host, port));
     this.address = address;
     for (const { plugin } of this.running) await plugin.listening?.(address);
     const { models, version } = config.catalogue;
