@@ -298,7 +298,7 @@ export class Gateway {
     const gateway = this;
     const { pace, unread } = this;
     const { log, money } = this.parts;
-    const { committer, clocks, storeSettings } = money;
+    const { committer, storeSettings } = money;
     const { holdStore, ledger, database } = money.stores;
     return {
       schema: () => database.schema(),
@@ -315,8 +315,8 @@ export class Gateway {
       get commits() {
         return committer.status;
       },
-      get clockDifferences() {
-        return clocks.differences;
+      get ledgerClockAheadMs() {
+        return money.stores.ledgerClock?.aheadMs;
       },
       get storeFaults() {
         return storeSettings.faults;
