@@ -19,14 +19,10 @@ export const backlog: Scenario = {
   about: `${CALLS.toLocaleString("en")} posted calls of a dead gateway, committed from Redis into Postgres`,
   onRequest: true,
   async run(children, options) {
-    const rows = [];
-    for (const fsync of [true, false]) {
-      rows.push(await commitBacklog(children, fsync));
-    }
+    const rows = [await commitBacklog(children)];
     printTable(
       `backlog: ${this.about}`,
       rows.map((row) => ({
-        "": `fsync ${row.fsync ? "on" : "off"}`,
         calls: String(row.calls),
         seconds: row.seconds.toFixed(1),
         "calls/s": row.callsPerSecond.toFixed(0),
@@ -41,8 +37,8 @@ export const backlog: Scenario = {
   },
 };
 
-async function commitBacklog(children: Children, fsync: boolean) {
-  const stores = await startStores(children, { fsync });
+async function commitBacklog(children: Children) {
+  const stores = await startStores(children);
   const { redis, postgres, sql } = stores;
   const redisBytes = await fill(children, stores);
   const gateway = await startGateway(children, {
@@ -53,7 +49,7 @@ async function commitBacklog(children: Children, fsync: boolean) {
   await gateway.reconcile();
   await gateway.end();
   await stores.end();
-  return { fsync, redisBytesPerCall: redisBytes / CALLS, ...measured };
+  return { redisBytesPerCall: redisBytes / CALLS, ...measured };
 }
 
 /**

@@ -29,7 +29,7 @@ export const commit: Scenario = {
   about: `${CALLS.toLocaleString("en")} posted calls committed into Postgres, with fsync`,
   onRequest: true,
   async run(children, options) {
-    const stores = await startStores(children, { fsync: true });
+    const stores = await startStores(children);
     const ledger = ledgerIn(stores.sql);
     const accountIds = await fundAccounts(stores.sql, 2 * CALLS);
     const rows = [

@@ -36,7 +36,7 @@ export interface Stores {
   end(): Promise<void>;
 }
 
-export async function startStores(children: Children, options: PostgresOptions): Promise<Stores> {
+export async function startStores(children: Children, options?: PostgresOptions): Promise<Stores> {
   const redis = await startRedis(children);
   const postgres = await startPostgres(children, options);
   const stores = { hot: redis.url, ledger: postgres.url };

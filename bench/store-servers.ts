@@ -29,7 +29,6 @@ export async function startRedis(children: Children): Promise<StoreServer> {
 }
 
 export interface PostgresOptions {
-  readonly fsync?: boolean;
   readonly connectionsMax?: number;
   /** `shared_buffers`. */
   readonly buffersMb?: number;
@@ -37,13 +36,10 @@ export interface PostgresOptions {
   readonly keptFolder?: string | undefined;
 }
 
-/**
- * Starts Postgres. `fsync` is on by default, as in Postgres: a commit is on disk before it is
- * confirmed.
- */
+/** Starts Postgres, with fsync: no gateway starts without. */
 export async function startPostgres(
   children: Children,
-  { fsync = true, connectionsMax = 100, buffersMb = 128, keptFolder }: PostgresOptions = {},
+  { connectionsMax = 100, buffersMb = 128, keptFolder }: PostgresOptions = {},
 ): Promise<StoreServer> {
   const port = await freePort();
   const folder = keptFolder ?? children.folder("postgres");
@@ -70,7 +66,6 @@ export async function startPostgres(
     execFileSync(initdb.command, initdb.args, { stdio: "pipe", cwd: folder });
   }
   const settings = [
-    `fsync=${fsync ? "on" : "off"}`,
     `max_connections=${connectionsMax}`,
     `shared_buffers=${buffersMb}MB`,
     "listen_addresses=127.0.0.1",

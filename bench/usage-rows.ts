@@ -111,14 +111,6 @@ export async function fillMonth(sql: Sql, rows: UsageRows, month: string): Promi
       input_tokens = total.input_tokens + excluded.input_tokens,
       output_tokens = total.output_tokens + excluded.output_tokens,
       charged = total.charged + excluded.charged, last_at = greatest(total.last_at, excluded.last_at);
-    insert into usage_daily_keys
-    select account_id, day, key_id, sum(calls), sum(input_tokens), sum(output_tokens), sum(charged), max(last_at)
-    from usage_daily where account_id = ${LARGE} and day >= '${month}-01' group by 1, 2, 3
-    on conflict do nothing;
-    insert into usage_daily_models
-    select account_id, day, model, sum(calls), sum(input_tokens), sum(output_tokens), sum(charged)
-    from usage_daily where account_id = ${LARGE} and day >= '${month}-01' group by 1, 2, 3
-    on conflict do nothing;
     alter table usage_records attach partition ${part}
       for values from ('${month}-01 00:00Z') to (timestamptz '${month}-01 00:00Z' + interval '1 month');
     alter table ${part} drop constraint in_month;

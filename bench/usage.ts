@@ -61,7 +61,6 @@ export const usage: Scenario = {
   onRequest: true,
   async run(children: Children, options) {
     const stores = await startStores(children, {
-      fsync: false,
       buffersMb: BUFFERS_MB,
       keptFolder: process.env["DATA"],
     });

@@ -35,13 +35,6 @@ export interface KeySlots {
   readonly teamMembers: { readonly current: TeamMembers | undefined };
 }
 
-interface Renewal {
-  /** Undefined if the ledger failed. */
-  readonly result: Promise<CallerKey | undefined>;
-  /** Until then calls wait for the result. */
-  readonly untilMs: number;
-}
-
 export interface CachedKeysOptions {
   readonly rows: KeyRows;
   readonly holdStore: HoldStore;
@@ -63,7 +56,6 @@ export class CachedKeys implements KnownKeys {
   private readonly cache: KeyCache;
   private readonly readings: KeyReadings;
   private readonly form: KeyForm;
-  private readonly renewals = new Map<string, Renewal>();
 
   constructor(private readonly options: CachedKeysOptions) {
     this.log = new ThrottledLog(options.log);
@@ -87,10 +79,7 @@ export class CachedKeys implements KnownKeys {
     const name = hash("sha256", secret, "hex");
     const cached = this.cache.get(name);
     const nowMs = this.options.clock.monotonic();
-    if (!cached) {
-      const mayBeKey = !this.cache.isUnknown(name, nowMs) && this.form.canBeKey(secret);
-      return mayBeKey ? this.readSoon(name) : undefined;
-    }
+    if (!cached) return this.form.canBeKey(secret) ? this.readSoon(name) : undefined;
     if (nowMs >= cached.readAtMs + KEY_KEPT_MS) return this.readSoon(name);
     if (nowMs >= cached.refreshAtMs) this.refresh(name, cached, nowMs);
     return cached.key;
@@ -155,16 +144,16 @@ export class CachedKeys implements KnownKeys {
    * timeout begins with the first call that needs the reading, so that a slow ledger does not delay each call.
    */
   async renew(key: CallerKey): Promise<CallerKey> {
-    const { hash: name } = key;
-    const nowMs = this.options.clock.monotonic();
-    let renewal = this.renewals.get(name);
-    if (renewal === undefined) {
-      renewal = { result: this.readAfterCredit(key), untilMs: nowMs + READ_TIMEOUT_MS };
-      this.renewals.set(name, renewal);
+    try {
+      let now = await this.readings.shared(key.hash);
+      // This may have joined a query that began before the credit. A second one begins after it.
+      if (now !== TIMED_OUT && now?.creditVersion === key.creditVersion)
+        now = await this.readings.shared(key.hash);
+      return now === TIMED_OUT || now === undefined ? key : now;
+    } catch (error) {
+      this.log.warn({ err: error }, "cannot read a key after a credit; using its old discount");
+      return key;
     }
-    if (nowMs >= renewal.untilMs) return key;
-    const now = await withTimeout(renewal.result, renewal.untilMs - nowMs);
-    return now === TIMED_OUT || now === undefined ? key : now;
   }
 
   /** Drops an account's cached keys: its discount or status has changed. */
@@ -177,22 +166,6 @@ export class CachedKeys implements KnownKeys {
     const key = await withTimeout(this.readings.read(name), READ_TIMEOUT_MS);
     if (key !== TIMED_OUT) return key;
     throw new Error(`the ledger did not reply within ${READ_TIMEOUT_MS} ms`);
-  }
-
-  /** Returns undefined if the ledger fails. */
-  private async readAfterCredit(before: CallerKey): Promise<CallerKey | undefined> {
-    const { hash: name } = before;
-    try {
-      let now = await this.readings.read(name);
-      // `read` may have joined a query that began before the credit. A second one begins after it.
-      if (now?.creditVersion === before.creditVersion) now = await this.readings.read(name);
-      return now ?? before;
-    } catch (error) {
-      this.log.warn({ err: error }, "cannot read a key after a credit; using its old discount");
-      return undefined;
-    } finally {
-      this.renewals.delete(name);
-    }
   }
 
   /** Reads the credit version first, so that the discounts are never older than it. */
@@ -221,7 +194,7 @@ export class CachedKeys implements KnownKeys {
 
   private store(name: string, key: CallerKey | undefined): void {
     const nowMs = this.options.clock.monotonic();
-    if (key === undefined) this.cache.setUnknown(name, nowMs);
+    if (key === undefined) this.cache.delete(name);
     else this.cache.set(name, { key, readAtMs: nowMs, refreshAtMs: nowMs + FRESH_MS });
   }
 
@@ -282,6 +255,8 @@ interface Reading {
   /** How many changes were known when the query began. */
   readonly change: number;
   readonly result: Promise<CallerKey | undefined>;
+  /** Rejects and resolves with `result`, within a timeout that begins with the first call that waits. */
+  shared?: ReturnType<typeof withTimeout<CallerKey | undefined>>;
 }
 
 /**
@@ -322,6 +297,14 @@ class KeyReadings {
     return result;
   }
 
+  /** As `read`, within one timeout for all callers that wait for a query: a slow ledger delays them once. */
+  shared(name: string): NonNullable<Reading["shared"]> {
+    const result = this.read(name);
+    const reading = this.running.get(name) ?? { change: 0, result };
+    reading.shared ??= withTimeout(result, READ_TIMEOUT_MS);
+    return reading.shared;
+  }
+
   /** Call when an account changes. Results of queries that are running are then not used for it. */
   accountChanged(accountId: string): void {
     this.changes += 1;
@@ -340,12 +323,8 @@ class KeyReadings {
   }
 }
 
-/** How many strings that are not keys are cached: about 2 MB. A flood of them evicts only other such strings. */
-const UNKNOWN_MAX = 10_000;
-/** How long a string that is not a key is cached, so that guessing does not load the ledger. */
-const UNKNOWN_MS = 5_000;
 /** Memory of a cached key in bytes, without the texts of `bytesOf`: its record, and its places in cache and index. */
-const KEY_BYTES = 440;
+const KEY_BYTES = 480;
 const DISCOUNT_BYTES = 150;
 
 interface KnownKey {
@@ -362,14 +341,17 @@ interface KnownKey {
  */
 export class KeyCache {
   private readonly known: LRUCache<string, KnownKey>;
-  private readonly unknown = new LRUCache<string, number>({ max: UNKNOWN_MAX });
-  private readonly byAccount = new AccountNames();
+  private readonly byAccount = new Map<string, readonly string[]>();
 
   constructor(bytesMax: number) {
     this.known = new LRUCache({
       maxSize: bytesMax,
       sizeCalculation: ({ key }) => bytesOf(key),
-      dispose: ({ key }, name) => this.byAccount.remove(key.accountId, name),
+      dispose: ({ key: { accountId } }, name) => {
+        const others = this.namesOf(accountId).filter((other) => other !== name);
+        if (others.length > 0) this.byAccount.set(accountId, others);
+        else this.byAccount.delete(accountId);
+      },
     });
   }
 
@@ -382,52 +364,26 @@ export class KeyCache {
   }
 
   set(name: string, known: KnownKey): void {
-    this.unknown.delete(name);
+    const { accountId } = known.key;
     this.known.set(name, known);
     // The cache does not take a key that alone exceeds its size.
-    if (this.known.has(name)) this.byAccount.add(known.key.accountId, name);
+    if (this.known.has(name)) this.byAccount.set(accountId, this.namesOf(accountId).concat(name));
   }
 
-  /** Returns true for a string that was no key a moment ago. */
-  isUnknown(name: string, nowMs: number): boolean {
-    const untilMs = this.unknown.get(name);
-    return untilMs !== undefined && nowMs < untilMs;
-  }
-
-  setUnknown(name: string, nowMs: number): void {
+  delete(name: string): void {
     this.known.delete(name);
-    this.unknown.set(name, nowMs + UNKNOWN_MS);
   }
 
   /** Drops an account's keys. Costs the same however many keys are cached. */
   deleteAccount(accountId: string): void {
-    for (const name of this.byAccount.of(accountId)) this.known.delete(name);
-  }
-}
-
-/** Names of cached keys by account. Most accounts have one key, so a set is made only for a second one. */
-class AccountNames {
-  private readonly names = new Map<string, string | Set<string>>();
-
-  /** Returns a copy, so that the caller can remove names during its loop. */
-  of(accountId: string): readonly string[] {
-    const names = this.names.get(accountId);
-    if (names === undefined) return [];
-    return typeof names === "string" ? [names] : [...names];
+    const names = this.namesOf(accountId);
+    // First, so that no name is looked for among all others of the account.
+    this.byAccount.delete(accountId);
+    for (const name of names) this.known.delete(name);
   }
 
-  add(accountId: string, name: string): void {
-    const names = this.names.get(accountId);
-    if (names === undefined) this.names.set(accountId, name);
-    else if (typeof names !== "string") names.add(name);
-    else if (names !== name) this.names.set(accountId, new Set([names, name]));
-  }
-
-  remove(accountId: string, name: string): void {
-    const names = this.names.get(accountId);
-    if (names === name) this.names.delete(accountId);
-    else if (typeof names === "object" && names.delete(name) && names.size === 0)
-      this.names.delete(accountId);
+  private namesOf(accountId: string): readonly string[] {
+    return this.byAccount.get(accountId) ?? [];
   }
 }
 

@@ -212,11 +212,10 @@ export class Gateway {
     this.runner.serve();
     this.refused.start();
     server.runtime = this.runtime();
-    const { host, port, workers } = config.listen;
+    const { host, port } = config.listen;
     const operators = config.admin.listen;
-    const sharesPort = workers > 1;
-    if (operators) await server.listenForOperators(operators.host, operators.port, sharesPort);
-    const address = httpAddress(host, await server.listen(host, port, sharesPort));
+    if (operators) await server.listenForOperators(operators.host, operators.port);
+    const address = httpAddress(host, await server.listen(host, port));
     this.address = address;
     for (const { plugin } of this.running) await plugin.listening?.(address);
     const { models, version } = config.catalogue;
@@ -299,7 +298,7 @@ export class Gateway {
     const gateway = this;
     const { pace, unread } = this;
     const { log, money } = this.parts;
-    const { committer, clocks, storeSettings } = money;
+    const { committer, storeSettings } = money;
     const { holdStore, ledger, database } = money.stores;
     return {
       schema: () => database.schema(),
@@ -316,8 +315,8 @@ export class Gateway {
       get commits() {
         return committer.status;
       },
-      get clockDifferences() {
-        return clocks.differences;
+      get ledgerClockAheadMs() {
+        return money.stores.ledgerClock?.aheadMs;
       },
       get storeFaults() {
         return storeSettings.faults;

@@ -28,8 +28,8 @@ import { isId } from "../process/id.ts";
 import type { LineLog, Log } from "../process/log.ts";
 import { type SecretKind, secretFile } from "../process/secret-file.ts";
 import type { RedisCommands } from "../redis/client.ts";
-import { faultsOfRedis, timeOfRedis } from "../redis/settings.ts";
-import { type ClockReader, Clocks } from "./clocks.ts";
+import { faultsOfRedis } from "../redis/settings.ts";
+import { checkOwnClock, LedgerClock } from "./ledger-clock.ts";
 import { type ReadFaults, StoreSettings } from "./store-settings.ts";
 
 /** Batches for the best rate of the ledger; a pause that makes them worth a transaction under light load. */
@@ -40,27 +40,23 @@ export class Money {
   readonly backlog: Backlog;
   readonly committer: Committer;
   readonly wallets: StoredWallets;
-  readonly clocks: Clocks;
   readonly storeSettings: StoreSettings;
 
   private constructor(
     readonly stores: Stores,
-    { limits }: GatewayConfig,
-    clock: Clock,
     private readonly log: LineLog,
   ) {
-    const { holdStore, ledger, clockReaders, faultReaders } = stores;
+    const { holdStore, ledger, faultReaders } = stores;
     this.backlog = new Backlog({ holdStore, entriesMax: OUTBOX_ENTRIES_MAX });
     this.committer = new Committer({ holdStore, ledger, log, backlog: this.backlog, ...COMMITTER });
     this.wallets = createStoredWallets({ holdStore, ledger });
-    const differenceMsMax = limits.clockDifferenceMs;
-    this.clocks = new Clocks({ clock, readers: clockReaders, differenceMsMax, log });
     this.storeSettings = new StoreSettings(faultReaders, log);
   }
 
   /** Opens the stores that a config names, and starts all. If a part cannot start, stops those before it. */
   static async start(config: GatewayConfig, clock: Clock, log: LineLog): Promise<Money> {
-    const money = new Money(await createStores(config, clock, log), config, clock, log);
+    checkOwnClock(clock.now());
+    const money = new Money(await createStores(config, clock, log), log);
     await money.start();
     return money;
   }
@@ -68,7 +64,6 @@ export class Money {
   async stop(): Promise<void> {
     const { wallets, committer, log } = this;
     const { holdStore, balancesLock, ledger } = this.stores;
-    this.clocks.stop();
     await this.storeSettings.stop();
     try {
       await stopMoney({ wallets, committer, holdStore, log });
@@ -96,7 +91,6 @@ export class Money {
     };
     try {
       for (const step of stores.order) await steps[step]();
-      await announced(log, "the clocks of the stores", this.clocks.start());
       const missed = this.wallets.start();
       await announced(log, "movements that the hold store has not applied", missed);
     } catch (error) {
@@ -136,8 +130,9 @@ interface Stores extends Pick<PostgresLedger, "database" | "loads"> {
   readonly order: readonly Step[];
   /** Stopped after the hold store. */
   readonly balancesLock: Pick<BalancesLock, "start" | "stop">;
-  readonly clockReaders: readonly ClockReader[];
-  /** Settings of Redis and Postgres that money rests on. */
+  /** Undefined if the ledger is in this process. */
+  readonly ledgerClock: LedgerClock | undefined;
+  /** Of the settings of Redis and Postgres that money rests on, and of the clock of Postgres. */
   readonly faultReaders: readonly ReadFaults[];
 }
 
@@ -151,16 +146,16 @@ async function createStores(config: Config, clock: Clock, log: Log): Promise<Sto
   const server = databaseServer(config, session, log);
   const ledger = createPostgresLedger({ server, clock, log });
   const { database, loads } = ledger;
-  const clockReaders: ClockReader[] = [];
-  const faultReaders: ReadFaults[] = [];
-  const shared = { ledger, database, loads, clockReaders, faultReaders };
-  if (config.stores.ledger !== "embedded") {
-    clockReaders.push({ name: "Postgres", read: () => ledger.now() });
-    faultReaders.push(() => faultsOfPostgres(loads));
-  }
+  const ledgerClock =
+    config.stores.ledger === "embedded"
+      ? undefined
+      : new LedgerClock(clock, () => ledger.now(), config.limits.clockDifferenceMs);
+  const faultReaders: ReadFaults[] = ledgerClock
+    ? [() => faultsOfPostgres(loads), () => ledgerClock.faults()]
+    : [];
+  const shared = { ledger, database, loads, ledgerClock, faultReaders };
   if (hot !== "embedded") {
     const { holdStore, rateLimiter, client } = await createRedis(hot, data, ledger, log);
-    clockReaders.push({ name: "Redis", read: () => timeOfRedis(client, REDIS_PREFIX, clock) });
     faultReaders.push(() => faultsOfRedis(client, REDIS_PREFIX));
     const balancesLock = { start: () => refuseOwnedBalances(database), async stop() {} };
     return { ...shared, order: ORDER_IN_REDIS, holdStore, rateLimiter, balancesLock };

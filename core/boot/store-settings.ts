@@ -3,7 +3,7 @@ import { PeriodicTask } from "../process/periodic.ts";
 import type { StoreFault } from "../process/store-fault.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 
-/** Returns the faults of a store's settings, as its server has them now. */
+/** Returns the faults of a store, as its server has them now. */
 export type ReadFaults = () => Promise<readonly StoreFault[]>;
 
 const RECHECK_MS = 60_000;
@@ -46,11 +46,12 @@ export class StoreSettings {
 
   private async look(): Promise<void> {
     await Promise.all(Array.from(this.found.keys(), (faultsOf) => this.read(faultsOf)));
-    const known = new Set(this.faults.map(({ advice }) => advice));
+    const known = new Set(this.faults.map(nameOf));
     this.faults = [...this.found.values()].flat();
-    for (const { breaks, advice } of this.faults.filter((fault) => !known.has(fault.advice))) {
-      if (breaks) this.log.error({ reason: advice }, "a store has a setting that can lose money");
-      else this.log.warn({ reason: advice }, "a store has a setting that makes failures worse");
+    for (const { breaks, advice } of this.faults.filter((fault) => !known.has(nameOf(fault)))) {
+      if (breaks)
+        this.log.error({ reason: advice }, "a store has a fault with which no gateway starts");
+      else this.log.warn({ reason: advice }, "a store has a fault that makes failures worse");
     }
   }
 
@@ -64,4 +65,9 @@ export class StoreSettings {
       this.log.debug({ err: error }, "cannot read the settings of a store");
     }
   }
+}
+
+/** Without its advice, which may say a measure: a fault is logged once while it lasts. */
+function nameOf({ store, setting, breaks }: StoreFault): string {
+  return `${store} ${setting} ${breaks}`;
 }

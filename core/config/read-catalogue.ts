@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import {
   type CheckedCatalogue,
   checkCatalogue,
@@ -8,9 +7,6 @@ import type { Environment } from "./environment.ts";
 import { inOwnThread } from "./own-thread.ts";
 import { type Problem, Problems } from "./problem.ts";
 import { readSource } from "./read-source.ts";
-
-/** Size above which a file is read on a thread of its own: reading its YAML takes more than 0.1 s. */
-const OWN_THREAD_BYTES_MIN = 100_000;
 
 export interface CatalogueFile {
   readonly path: string;
@@ -24,16 +20,9 @@ interface ReadCatalogue {
   readonly problems: readonly Problem[];
 }
 
-/** Reads and checks a catalogue file: on a thread of its own if it is large, or if this one serves calls. */
-export async function readCatalogue(
-  file: CatalogueFile,
-  isServing = false,
-): Promise<ReadCatalogue> {
-  const size = await stat(file.path).then(
-    (found) => found.size,
-    () => 0,
-  );
-  if (size < OWN_THREAD_BYTES_MIN && !isServing) return readCatalogueFile(file);
+/** Reads and checks a catalogue file: on a thread of its own if this one serves calls. */
+export function readCatalogue(file: CatalogueFile, isServing: boolean): Promise<ReadCatalogue> {
+  if (!isServing) return readCatalogueFile(file);
   return inOwnThread("catalogue", { ...file, environment: { ...file.environment } });
 }
 

@@ -197,10 +197,10 @@ function fitForUnbilled(
 
 function toAdd(missing: readonly string[], placed: readonly PlacedPlugin[]): string {
   const names = new Set([...missing, ...placed.map(({ loaded }) => loaded.name)]);
-  const order = orderOf(USUAL_ORDER.filter((name) => names.has(name)));
+  const order = USUAL_ORDER.filter((name) => names.has(name)).join(", ");
   return (
     `${missing.join(", ")} too, which charging needs; ` +
-    `add ${missing.map((name) => `"- ${name}"`).join(", ")} (${order}), ` +
+    `add ${missing.map((name) => `"- ${name}"`).join(", ")} (the right order is ${order}), ` +
     "or set unbilled: true at the top level to serve calls free of charge"
   );
 }
@@ -212,28 +212,17 @@ interface Pair {
   readonly field: Field | undefined;
 }
 
-/** Returns a message for each plugin that comes before one that it needs, with the right order. */
+/** Returns a message for each plugin that comes before one that it needs. */
 function misplaced(
   placed: readonly PlacedPlugin[],
 ): { readonly at: Path; readonly message: string }[] {
-  const pairs = pairsOf(placed);
-  const wrong = pairs.filter(({ first, second }) => placed.indexOf(first) > placed.indexOf(second));
-  if (wrong.length === 0) return [];
-  const sorted = inOrder(placed, pairs);
-  const advice = sorted
-    ? orderOf(sorted.map(nameOf))
-    : "no order is possible, because the plugins require each other";
+  const wrong = pairsOf(placed).filter(
+    ({ first, second }) => placed.indexOf(first) > placed.indexOf(second),
+  );
   return [...new Set(wrong.map(({ second }) => second))].map((second) => {
     const needs = new Set(wrong.filter((pair) => pair.second === second).map(reasonOf));
-    return {
-      at: second.at,
-      message: `${nameOf(second)} after ${[...needs].join(", ")}; ${advice}`,
-    };
+    return { at: second.at, message: `${nameOf(second)} after ${[...needs].join(", ")}` };
   });
-}
-
-function orderOf(names: readonly string[]): string {
-  return `the right order is ${names.join(", ")}`;
 }
 
 const nameOf = ({ loaded }: PlacedPlugin) => loaded.name;
@@ -267,25 +256,4 @@ function requiredOf({ loaded }: PlacedPlugin, placed: readonly PlacedPlugin[]): 
   if (!requires.includes("upstream") || requires.includes("model")) return requires;
   const translated = placed.some((plugin) => plugin.loaded.module.sets?.includes("upstream"));
   return translated ? requires : [...requires, "model"];
-}
-
-/** Sorts the plugins so that in every pair the first comes before the second; undefined if pairs form a cycle. */
-function inOrder(
-  placed: readonly PlacedPlugin[],
-  pairs: readonly Pair[],
-): PlacedPlugin[] | undefined {
-  const sorted: PlacedPlugin[] = [];
-  const open = new Set<PlacedPlugin>();
-  const put = (plugin: PlacedPlugin): boolean => {
-    if (sorted.includes(plugin)) return true;
-    if (open.has(plugin)) return false;
-    open.add(plugin);
-    const before = pairs.filter(({ second }) => second === plugin).map(({ first }) => first);
-    if (!before.every(put)) return false;
-    sorted.push(plugin);
-    return true;
-  };
-  const named = (plugin: PlacedPlugin) =>
-    pairs.some(({ first, second }) => first === plugin || second === plugin);
-  return placed.filter(named).every(put) ? sorted : undefined;
 }

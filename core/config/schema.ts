@@ -191,7 +191,7 @@ export const limits = v.optional(
     ),
     clock_difference_seconds: setting(
       whole(0, 86_400),
-      "Largest difference at which a gateway starts between its clock and those of Redis and Postgres, in seconds; 0 = any.",
+      "Largest difference at which a gateway starts between its clock and that of Postgres, in seconds; 0 = any.",
       300,
     ),
   }),

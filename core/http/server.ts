@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { ambiguity } from "../body/receive.ts";
 import { type Endpoint, SERVES_NOTHING } from "../catalogue/endpoint.ts";
 import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
@@ -14,7 +14,7 @@ import { atEndOfTurn } from "../process/turn.ts";
 import { type Refusal, refuse } from "../wire/refusal.ts";
 import type { ClientWire } from "../wire/wire.ts";
 import { headersOf, notServed, refuseAndCut, wireOf } from "./errors.ts";
-import { type EndedHttpCall, isEnded } from "./http-call.ts";
+import { isEnded } from "./http-call.ts";
 import { HttpCallsInFlight } from "./in-flight.ts";
 import { type Arrived, Incoming, type RequestHead } from "./incoming.ts";
 import { type OnOver, Pipeline } from "./pipeline.ts";
@@ -67,7 +67,6 @@ export class Server {
   /** Set it before `listen`. A reload replaces it; calls in flight keep the one that they began with. */
   runtime!: Runtime;
   readonly callsInFlight = new HttpCallsInFlight();
-  private readonly ended: EndedCalls;
   private readonly onCallOver: OnOver;
   private sweeper: NodeJS.Timeout | undefined = undefined;
   /** In a handover, calls that come on open connections are still served. */
@@ -78,12 +77,17 @@ export class Server {
 
   constructor(private readonly options: ServerOptions) {
     const { listener, operatorListener, clock, log, onEnded } = options;
-    this.ended = new EndedCalls(onEnded, log);
     this.onCallOver = (call, pipeline) => {
       call.endedMs = clock.monotonic();
       if (this.isStopping) this.lastUsedMs = performance.now();
       this.callsInFlight.delete(call);
-      if (isEnded(call)) this.ended.add(call, pipeline);
+      if (isEnded(call)) {
+        // To the plugins that it reached, then to `onEnded`, after everything that clients wait for.
+        atEndOfTurn("ended", () => {
+          pipeline.ended(call, log);
+          onEnded(call);
+        });
+      }
       if (this.callsInFlight.size === 0) this.onIdle?.();
     };
     listener.any("/*", (res, req) => this.serve(res, req, this.runtime.router));
@@ -97,14 +101,14 @@ export class Server {
   }
 
   /** Resolves with the port. Rejects if the port cannot be bound. */
-  listen(host: string, port: number, shared: boolean): Promise<number> {
+  listen(host: string, port: number): Promise<number> {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
-    return this.options.listener.listen(host, port, shared);
+    return this.options.listener.listen(host, port);
   }
 
   /** Listens for operators too. Rejects if the port cannot be bound. */
-  async listenForOperators(host: string, port: number, shared: boolean): Promise<void> {
-    await this.options.operatorListener?.listen(host, port, shared);
+  async listenForOperators(host: string, port: number): Promise<void> {
+    await this.options.operatorListener?.listen(host, port);
   }
 
   get isStopping(): boolean {
@@ -136,7 +140,8 @@ export class Server {
     await this.repliesRead(beganMs + drainMs);
     const quietMs = Math.max(QUIET_MS, handoverMs);
     await this.quiet(quietMs, performance.now() + quietMs + QUIET_MORE_MS);
-    this.ended.report();
+    // The turn that reports the last ended calls.
+    await nextTurn();
   }
 
   /** Resolves once clients have read the replies of calls that have ended, which are charged, or at `untilMs`. */
@@ -277,39 +282,4 @@ function bodyOverdue(seconds: number): Refusal {
 /** Returns the endpoint of a request that serves no model: its protocol is that of errors. */
 function plainEndpoint(path: string, headers: Readonly<Record<string, string>>): Endpoint {
   return { ...SERVES_NOTHING, path, protocol: wireOf(path, headers).protocol };
-}
-
-/**
- * Reports each ended call once: to the plugins that it reached, then to `onEnded`. Runs at the end
- * of a turn of the event loop, after everything that clients wait for.
- */
-class EndedCalls {
-  private calls: EndedHttpCall[] = [];
-  /** The plugins of each call. A reload replaces them only for later calls. */
-  private pipelines: Pipeline[] = [];
-  private readonly onTurn = () => this.report();
-
-  constructor(
-    private readonly onEnded: (call: EndedCall) => void,
-    private readonly log: Log,
-  ) {}
-
-  add(call: EndedHttpCall, pipeline: Pipeline): void {
-    if (this.calls.length === 0) atEndOfTurn("ended", this.onTurn);
-    this.calls.push(call);
-    this.pipelines.push(pipeline);
-  }
-
-  /** Reports the waiting calls now. */
-  report(): void {
-    const { calls, pipelines } = this;
-    this.calls = [];
-    this.pipelines = [];
-    for (let at = 0; at < calls.length; at++) {
-      const call = calls[at];
-      if (call === undefined) continue;
-      pipelines[at]?.ended(call, this.log);
-      this.onEnded(call);
-    }
-  }
 }

@@ -10,8 +10,8 @@ export interface Listener {
   post(path: string, handler: Handler): void;
   /** `path` is `/*`: the handler gets every request that no other handler gets. */
   any(path: string, handler: Handler): void;
-  /** Resolves with the port. Rejects if the port is in use. `shared`: other processes may listen on it too. */
-  listen(host: string, port: number, shared: boolean): Promise<number>;
+  /** Resolves with the port. Rejects if the port is in use. */
+  listen(host: string, port: number): Promise<number>;
   /** Number of connections that are open. */
   readonly connections: number;
   /**

@@ -17,7 +17,7 @@ const CHECK_MS = 2_000;
 const PIPELINED_MAX = 64;
 
 /** Opens a listener on `node:http`. */
-export function openNode(headerBytesMax: number, shared = false): Listener {
+export function openNode(headerBytesMax: number, shared: boolean): Listener {
   if (shared && !canSharePort(process.versions.node)) {
     throw new Error(
       "listen.workers: several workers need the native HTTP engine, or Node 22.12 or later; set 1",
@@ -92,7 +92,7 @@ export function openNode(headerBytesMax: number, shared = false): Listener {
     any: (_, handler) => {
       fallback = handler;
     },
-    listen: (host, port, shared) => listen(server, host, port, shared),
+    listen: (host, port) => listen(server, host, port, shared),
     get connections() {
       return connections;
     },

@@ -18,7 +18,7 @@ interface ListenerOptions {
   readonly engine?: EngineName | "auto";
   /** Limit for the head of a request, in bytes. */
   readonly headerBytesMax: number;
-  /** Several processes listen on one port. Default: false. */
+  /** Other processes may listen on its port too. Default: false. */
   readonly shared?: boolean;
   /** Gets one line if the native engine cannot be loaded. */
   readonly log?: Log;
@@ -33,7 +33,7 @@ export async function openListener({
 }: ListenerOptions): Promise<Listener> {
   if (engine === "node") return openNode(headerBytesMax, shared);
   try {
-    return await openNative(headerBytesMax);
+    return await openNative(headerBytesMax, shared);
   } catch (error) {
     const reason = messageOf(error);
     if (engine === "native") throw new Error(`listen.engine: ${reason}; or set auto or node`);
@@ -50,7 +50,7 @@ const FALLBACK =
 const EXCLUSIVE_PORT = 1;
 
 /** Opens a listener on uWebSockets.js. Rejects if this Node or this system cannot load it. */
-async function openNative(headerBytesMax: number): Promise<Listener> {
+async function openNative(headerBytesMax: number, shared: boolean): Promise<Listener> {
   // uWebSockets.js reads this limit when it is loaded.
   process.env["UWS_HTTP_MAX_HEADERS_SIZE"] = String(headerBytesMax);
   const { uws, name } = await loadNative();
@@ -81,7 +81,7 @@ async function openNative(headerBytesMax: number): Promise<Listener> {
     get: (path, handler) => void app.get(path, announcing(handler)),
     post: (path, handler) => void app.post(path, announcing(handler)),
     any: (path, handler) => void app.any(path, announcing(handler)),
-    listen: (host, port, shared) =>
+    listen: (host, port) =>
       new Promise((resolve, reject) => {
         const onListen = (socket: us_listen_socket | false) => {
           if (!socket) return reject(new PortInUse(host, port));

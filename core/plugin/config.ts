@@ -99,7 +99,7 @@ export interface Limits {
   readonly drainMs: number;
   /** How long a stopping gateway leaves an idle connection open, for its client to close it; 0: it hands nothing over. */
   readonly handoverMs: number;
-  /** Largest difference between the clocks of the gateway and its stores at a start; 0 allows any. */
+  /** Largest difference between the clocks of the gateway and Postgres at a start; 0 allows any. */
   readonly clockDifferenceMs: number;
 }
 

@@ -126,22 +126,14 @@ export interface GatewayStatus
   readonly commits: CommitterStatus;
   /** The calls that wait because the ledger is slower than the calls. */
   readonly pace: PaceStatus;
-  /** The clocks of the stores, measured every minute. */
-  readonly clockDifferences: readonly ClockDifference[];
-  /** Settings of the stores that can lose money, read every minute. */
+  /** How far the clock of Postgres is ahead of this gateway's, measured every minute; undefined if it did not reply or is embedded. */
+  readonly ledgerClockAheadMs: number | undefined;
+  /** Faults of the stores, with which no gateway starts or which make failures worse, read every minute. */
   readonly storeFaults: readonly StoreFault[];
   /** The replies that wait for their clients to read them. */
   readonly unreadReplies: UnreadReplyStatus;
   /** Lines of the log that were lost: its disk was full, or its reader was slow or gone. */
   readonly lostLogLines: number;
-}
-
-/** The difference of a store's clock from this gateway's. */
-export interface ClockDifference {
-  /** `Redis` or `Postgres`. */
-  readonly clock: string;
-  /** Negative if the store's clock is behind. */
-  readonly aheadMs: number;
 }
 
 /** The memory of replies that wait for their clients, and of whole replies that arrive. */

@@ -1,4 +1,4 @@
-/** A setting of Redis or Postgres that breaks a guarantee, or makes failures worse. */
+/** A setting of Redis or Postgres, or a clock, that breaks a guarantee, or makes failures worse. */
 export interface StoreFault {
   readonly store: "postgres" | "redis";
   readonly setting: string;

@@ -1,4 +1,4 @@
-import type { Database, Parameter } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { dayOf, endOfDay, startOfDay } from "../process/vietnam-day.ts";
 import {
   MOVEMENT_KINDS,
@@ -26,10 +26,10 @@ const GROUPS: Readonly<Record<ReportDimension, readonly [column: string, name: s
 
 const SUMS = [
   ...Object.entries(REPORT_COUNTS).map(
-    ([name, sum]) => `coalesce(sum(sign * ${sum}), 0)::float8 as "${name}"`,
+    ([name, sum]) => `coalesce(sum(${sum}), 0)::float8 as "${name}"`,
   ),
   ...Object.entries(REPORT_AMOUNTS).map(
-    ([name, sum]) => `coalesce(sum(sign * ${sum}), 0)::bigint as "${name}"`,
+    ([name, sum]) => `coalesce(sum(${sum}), 0)::bigint as "${name}"`,
   ),
 ].join(", ");
 
@@ -43,17 +43,16 @@ export function reportsOf(database: Database) {
      */
     async report(by: ReportDimension, from: string, to: string, limit: number): Promise<Report> {
       const groups = GROUPS[by].map(([column]) => column.replace("::text", ""));
-      const isOfKeys = by === "account" || by === "key";
-      const [source, parameters] = isOfKeys ? await keysOf(database, from, to) : modelsOf(from, to);
+      const table = by === "account" || by === "key" ? "report_keys" : "report_models";
       const rows = await database.query<ReportRow & { readonly isTotal: boolean }>(
         `select ${GROUPS[by].map(([column, name]) => `${column} as "${name}"`).join(", ")},
           grouping(${groups[0]}) = 1 as "isTotal", ${SUMS}
-        from ${source}
+        from ${daysOf(table)}
         group by grouping sets ((${groups.join(", ")}), ())
-        having grouping(${groups[0]}) = 1 or sum(sign * calls) > 0
-        order by grouping(${groups[0]}) desc, ${by === "day" ? "day" : `sum(sign * charged) desc, ${groups[0]}`}
+        having grouping(${groups[0]}) = 1 or sum(calls) > 0
+        order by grouping(${groups[0]}) desc, ${by === "day" ? "day" : `sum(charged) desc, ${groups[0]}`}
         limit ${limit + 2}`,
-        parameters,
+        [from, to],
       );
       const [total, ...sums] = rows.map(({ isTotal: _, ...sum }) => sum);
       if (!total) throw new Error("the sum of all usage is missing");
@@ -110,47 +109,9 @@ export function reportsOf(database: Database) {
 
 const LAST_DAY = "2200-12-31";
 
-type Source = readonly [sql: string, parameters: readonly Parameter[]];
-
-function modelsOf(from: string, to: string): Source {
-  const days = "day between $1::text::date and $2::text::date";
-  return [`(select 1 as sign, * from report_models where ${days}) used`, [from, to]];
-}
-
-/**
- * Sums of months, from the one whose start is nearest; then adds or takes off the days between it and the period's end. Months
- * that are over are added up first, if no report has done so.
- */
-async function keysOf(database: Database, from: string, to: string): Promise<Source> {
-  const end = dayAfter(to);
-  const months = [nearestMonth(from), nearestMonth(end)] as const;
-  const [row] = await database.query<{ current: string }>(
-    "select add_up_report($1::text::date, $2::text::date)::text as current",
-    months,
-  );
-  const current = row?.current ?? from;
-  const [first, last] =
-    from < current ? [least(months[0], current), least(months[1], current)] : [from, from];
-  const days = (sign: number, start: string, end: string) =>
-    `union all select ${sign}, * from report_keys where not is_month and day >= ${start}::text::date and day < ${end}::text::date`;
-  const sql = `(
-      select 1 as sign, * from report_keys
-        where is_month and day >= $1::text::date and day < $2::text::date
-      ${from < first ? days(1, "$3", "$1") : days(-1, "$1", "$3")}
-      ${last < end ? days(1, "$2", "$4") : days(-1, "$4", "$2")}
-    ) used`;
-  return [sql, [first, last, from, end]];
-}
-
-function least(one: string, other: string): string {
-  return one < other ? one : other;
-}
-
-function nearestMonth(day: string): string {
-  const [year = 0, month = 1, ofMonth = 1] = day.split("-").map(Number);
-  const nearest = new Date(Date.UTC(year, ofMonth <= 16 ? month - 1 : month));
-  return nearest.toISOString().slice(0, 10);
-}
+/** The sums of the days from `$1` to `$2`. */
+const daysOf = (table: "report_models" | "report_keys") =>
+  `(select * from ${table} where day between $1::text::date and $2::text::date) used`;
 
 function dayAfter(day: string): string {
   return dayOf(endOfDay(day));
@@ -161,26 +122,25 @@ function dayAfter(day: string): string {
  * is lowest before a movement or at the end.
  */
 async function giftsLeft(database: Database, day: string): Promise<bigint> {
-  const [source, parameters] = await keysOf(database, day, LAST_DAY);
   const [row] = await database.query<{ left: bigint }>(
     `with movement as materialized (
       select account_id, id, balance_after - amount as balance_before,
         case when kind = 'adjustment' and ${MOVEMENT_KIND} in ('bonus', 'voucher') then amount else 0 end as gift
-      from ledger_entries where call_id is null and at < $5
+      from ledger_entries where call_id is null and at < $3
     ), gifts as (
       select account_id, gifts_left(gift, balance_before order by id) as amount from movement
       where account_id in (select account_id from movement where gift <> 0) group by 1
     ), moved as (
       select account_id, sum(amount) as amount from ledger_entries
-      where call_id is null and at >= $5 group by 1
+      where call_id is null and at >= $3 group by 1
     ), charged as (
-      select account_id, sum(sign * charged) as amount from ${source} group by 1
+      select account_id, sum(charged) as amount from ${daysOf("report_keys")} group by 1
     )
     select coalesce(sum(greatest(0, least(
       gifts.amount, balance - coalesce(moved.amount, 0) + coalesce(charged.amount, 0)
     ))), 0)::bigint as left
     from gifts join wallets using (account_id) left join moved using (account_id) left join charged using (account_id)`,
-    [...parameters, startOfDay(day)],
+    [day, LAST_DAY, startOfDay(day)],
   );
   return row?.left ?? 0n;
 }

@@ -18,13 +18,7 @@ import type {
 } from "./books.ts";
 import { SOUND } from "./usage-page-statement.ts";
 import { failedStatuses } from "./usage-records.ts";
-import {
-  FAILED_CALLS_MAX,
-  GROUPS,
-  hasManyKeys,
-  sourceOfStatuses,
-  usageSource,
-} from "./usage-sources.ts";
+import { FAILED_CALLS_MAX, GROUPS, sourceOfStatuses, usageSource } from "./usage-sources.ts";
 
 const COLUMNS: Record<UsageDimension, string> = {
   day: "day::text as day",
@@ -54,15 +48,14 @@ export function usageSumsOf(database: Database) {
       by: readonly UsageDimension[],
       filter: UsageFilter,
     ): Promise<UsageSums> {
-      const ofManyKeys = await hasManyKeys(database, accountId);
       const parameters: Parameter[] = [accountId];
       const given = (value: Parameter) => `$${parameters.push(value)}`;
       const { status } = filter;
       const isOfOne = typeof status === "number" && status !== SOUND;
       const failed = isOfOne ? [status] : status && (await failedStatuses(database));
       const { failedCalls, source } = failed
-        ? sourceOfStatuses(by, filter, failed, ofManyKeys, given)
-        : { failedCalls: undefined, source: usageSource(by, filter, ofManyKeys, given) };
+        ? sourceOfStatuses(by, filter, failed, given)
+        : { failedCalls: undefined, source: usageSource(filter, given) };
       const groups = by.map((dimension) => GROUPS[dimension]);
       const isByDay = by.includes("day");
       // The newest days first, so that a cut takes the oldest.
@@ -105,13 +98,11 @@ export function usageSumsOf(database: Database) {
      * 24 s for 68,000 rows and 113 keys.
      */
     async byKey(accountId: string, keyIds: readonly string[]): Promise<KeyUsage[]> {
-      const isSummed = await hasManyKeys(database, accountId);
-      const table = isSummed ? "usage_daily_keys" : "usage_daily";
       return database.query(
         `with used as materialized (
           select key_id as "keyId", sum(charged)::bigint as "chargedMicroVnd",
             max(last_at) as "lastUsedAt"
-          from ${table} where account_id = $1 group by key_id
+          from usage_daily where account_id = $1 group by key_id
         )
         select used.* from used join unnest($2::text::uuid[]) wanted (id) on wanted.id = "keyId"`,
         [accountId, `{${keyIds.join(",")}}`],
@@ -123,10 +114,9 @@ export function usageSumsOf(database: Database) {
      * sums that each commit updates, so the time depends on days and movements, not on calls.
      */
     async statement(accountId: string, from: Date, to: Date): Promise<Statement> {
-      const ofManyKeys = await hasManyKeys(database, accountId);
       const parameters: Parameter[] = [accountId];
       const given = (value: Parameter) => `$${parameters.push(value)}`;
-      const source = usageSource(["day"], { to }, ofManyKeys, given);
+      const source = usageSource({ to }, given);
       const first = `${given(dayOf(from))}::date`;
       const [start, end] = [given(startOfDay(dayOf(from))), given(startOfDay(dayOf(to)))];
       const rows = await database.query<Row>(

@@ -94,13 +94,12 @@ export const summaryInput = v.strictObject({
 const DAYS_MAX = 366;
 /** Of 100 keys and 40 models, each day has 4,000 sums by both. */
 const DAYS_OF_BOTH_MAX = 14;
-/** Of each day: half as many sums are read, and a row returned for each. */
+/** By day too: a row is returned for each sum. */
 const DAYS_OF_BOTH_BY_DAY_MAX = 7;
 
 /**
- * Returns the number of days whose sums are quick enough for a page, 0.1 s for an account with 100
- * keys and 40 models: a year, two weeks of sums by model and key together, or a week of them by day.
- * Those of one model or one key are of a year too.
+ * Returns the number of days whose sums fit in a reply, and are quick enough for a page: a year, two weeks of sums by model
+ * and key together, or a week of them by day. Those of one model or one key are of a year too.
  */
 export function daysSummedMax(
   by: readonly Dimension[],

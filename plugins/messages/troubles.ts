@@ -146,8 +146,8 @@ function ofStores({ status }: Services): Trouble[] {
     .filter(({ breaks }) => breaks)
     .map(({ store, setting, advice }) => ({
       cause: `setting ${store} ${setting}`,
-      vi: `Thiết lập ${setting} của ${store} có thể làm mất tiền: ${advice}`,
-      en: `The setting ${setting} of ${store} can lose money: ${advice}`,
+      vi: `Lỗi ${setting} của ${store} khiến không cổng nào khởi động được: ${advice}`,
+      en: `No gateway starts with this fault of ${store}, ${setting}: ${advice}`,
       path,
     }));
   if (health.kind !== "ok") {

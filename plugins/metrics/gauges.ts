@@ -120,20 +120,19 @@ export function addGauges(registry: Registry, services: Services): void {
   });
   new Gauge({
     name: "tollgate_clock_ahead_seconds",
-    help: "How far the clock of a store is ahead of this gateway's, measured every minute.",
+    help: "How far the clock of Postgres is ahead of this gateway's, measured every minute.",
     labelNames: ["store"],
     registers: [registry],
     aggregator: "first",
     collect() {
       this.reset();
-      for (const { clock, aheadMs } of services.status.clockDifferences) {
-        this.set({ store: clock.toLowerCase() }, aheadMs / 1_000);
-      }
+      const aheadMs = services.status.ledgerClockAheadMs;
+      if (aheadMs !== undefined) this.set({ store: "postgres" }, aheadMs / 1_000);
     },
   });
   new Gauge({
     name: "tollgate_store_setting_fault",
-    help: "1 for each setting of a store that can lose money (`broken`), or makes failures worse (`weak`), read every minute.",
+    help: "1 for each setting or clock of a store with which no gateway starts (`broken`), or which makes failures worse (`weak`), read every minute.",
     labelNames: ["store", "setting", "guarantee"],
     registers: [registry],
     aggregator: "max",

@@ -22,10 +22,10 @@ export async function systemJson(services: Services): Promise<object> {
       disk_free_mb: disk ? Math.round((disk.bavail * disk.bsize) / MB) : null,
       disk_mb: disk ? Math.round((disk.blocks * disk.bsize) / MB) : null,
     },
-    clocks: status.clockDifferences.map(({ clock: name, aheadMs }) => ({
-      clock: name,
-      ahead_ms: aheadMs,
-    })),
+    clocks:
+      status.ledgerClockAheadMs === undefined
+        ? []
+        : [{ clock: "Postgres", ahead_ms: status.ledgerClockAheadMs }],
     faults: status.storeFaults.map(({ store, setting, breaks, advice }) => ({
       store,
       setting,

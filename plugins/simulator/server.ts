@@ -70,7 +70,7 @@ export async function startSimulator({ host, port }: SimulatorOptions): Promise<
     res.end(JSON.stringify({ error }));
   });
   try {
-    return { port: await listener.listen(host, port, false), close: () => listener.close() };
+    return { port: await listener.listen(host, port), close: () => listener.close() };
   } catch (error) {
     throw new Error(`The simulator ${messageOf(error)}.`);
   }

@@ -25,21 +25,14 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     ...["purses", "balances_owner"],
     ...["ledger_proof", "proven_wallets", "proven_purses"],
     "archived_months",
-    ...["ledger_writers", "ledger_generations", "usage_of_many_keys"],
+    ...["ledger_writers", "ledger_generations"],
     ...["hold_epochs", "hold_members"],
     "ledger_identity",
   ],
   // It reads the records, the movements, which months have left, and which keys a member uses, beside its own sums.
   "core/usage/": [
-    ...[
-      "ledger_entries",
-      "usage_records",
-      "archived_months",
-      "usage_daily",
-      "usage_daily_keys",
-      "usage_daily_models",
-    ],
-    ...["usage_of_many_keys", "refused_calls", "last_refused_calls"],
+    ...["ledger_entries", "usage_records", "archived_months", "usage_daily"],
+    ...["refused_calls", "last_refused_calls"],
     ...["wallets", "purses", "api_keys"],
   ],
 };

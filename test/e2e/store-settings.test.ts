@@ -24,7 +24,7 @@ t.test("a Postgres that confirms what it may lose is refused at the start", asyn
     metrics.split("\n").filter((line) => line.startsWith("tollgate_store_setting_fault")),
     [fault],
   );
-  t.match(gateway.logs, /setting that makes failures worse/);
+  t.match(gateway.logs, /fault that makes failures worse/);
   const name = new URL(postgres.url).pathname.slice(1);
   await ledgerSql(gateway, `alter database ${name} set synchronous_commit = off`);
   await t.rejects(startGateway({ config: { stores } }), /stores\.ledger: .*synchronous_commit off/);

@@ -91,7 +91,7 @@ export async function startServer(
     required: requiredFields(config),
   };
   return {
-    port: await server.listen("127.0.0.1", 0, false),
+    port: await server.listen("127.0.0.1", 0),
     server,
     upstreams,
     unread,

@@ -18,39 +18,6 @@ create table usage_daily (
   primary key (account_id, day, model, key_id)
 ) with (fillfactor = 50);
 
--- Accounts with many keys ---------------------------------------------------------------------------------------------
-
--- Accounts that have had more than four keys, with sums by key alone and by model alone. An account with 100 keys and 40
--- models has 1.5 million rows a year in `usage_daily`, which take 2 s to add up. These have 36,500 and 14,600. With few keys
--- `usage_daily` is as quick, and each call would pay for more.
-create table usage_of_many_keys (
-  account_id uuid primary key
-);
-
-create table usage_daily_keys (
-  account_id uuid not null,
-  day date not null,
-  key_id uuid not null,
-  calls bigint not null,
-  input_tokens bigint not null,
-  output_tokens bigint not null,
-  charged bigint not null,
-  -- Start of the latest call.
-  last_at timestamptz not null,
-  primary key (account_id, day, key_id)
-) with (fillfactor = 50);
-
-create table usage_daily_models (
-  account_id uuid not null,
-  day date not null,
-  model text not null,
-  calls bigint not null,
-  input_tokens bigint not null,
-  output_tokens bigint not null,
-  charged bigint not null,
-  primary key (account_id, day, model)
-) with (fillfactor = 50);
-
 -- Adds new records to the sums. Plans are made each time, as in `settle_calls`.
 create function count_usage() returns trigger
 language plpgsql set plan_cache_mode = force_custom_plan as $$
@@ -62,37 +29,6 @@ begin
       sum(charged)::bigint as charged, max(at) as last_at
     from recorded
     group by 1, 2, 3, 4
-  ),
-  of_many_keys as materialized (
-    select fresh.* from fresh join usage_of_many_keys using (account_id)
-  ),
-  of_keys as (
-    insert into usage_daily_keys as total (
-      account_id, day, key_id, calls, input_tokens, output_tokens, charged, last_at
-    )
-    select
-      account_id, day, key_id, sum(calls), sum(input_tokens), sum(output_tokens), sum(charged), max(last_at)
-    from of_many_keys
-    group by 1, 2, 3
-    on conflict (account_id, day, key_id) do update set
-      calls = total.calls + excluded.calls,
-      input_tokens = total.input_tokens + excluded.input_tokens,
-      output_tokens = total.output_tokens + excluded.output_tokens,
-      charged = total.charged + excluded.charged,
-      last_at = greatest(total.last_at, excluded.last_at)
-  ),
-  of_models as (
-    insert into usage_daily_models as total (
-      account_id, day, model, calls, input_tokens, output_tokens, charged
-    )
-    select account_id, day, model, sum(calls), sum(input_tokens), sum(output_tokens), sum(charged)
-    from of_many_keys
-    group by 1, 2, 3
-    on conflict (account_id, day, model) do update set
-      calls = total.calls + excluded.calls,
-      input_tokens = total.input_tokens + excluded.input_tokens,
-      output_tokens = total.output_tokens + excluded.output_tokens,
-      charged = total.charged + excluded.charged
   )
   insert into usage_daily as total (
     account_id, day, model, key_id, calls, input_tokens, output_tokens, charged, last_at
@@ -113,32 +49,6 @@ create trigger usage_records_counted
   after insert on usage_records
   referencing new table as recorded
   for each statement execute function count_usage();
-
--- The fifth key of an account begins its sums. The lock on the account, which each new key has, makes the count exact.
-create function count_keys() returns trigger language plpgsql as $$
-begin
-  if exists (select from usage_of_many_keys where account_id = new.account_id)
-    or 5 > (select count(*) from (select from api_keys where account_id = new.account_id limit 5) key)
-  then
-    return null;
-  end if;
-  -- Waits for running commits of this account. The next ones see the new row, and add to the sums themselves.
-  perform from wallets where account_id = new.account_id for update;
-  insert into usage_of_many_keys values (new.account_id) on conflict do nothing;
-  if not found then
-    return null;
-  end if;
-  insert into usage_daily_keys
-    select account_id, day, key_id, sum(calls), sum(input_tokens), sum(output_tokens), sum(charged), max(last_at)
-    from usage_daily where account_id = new.account_id group by 1, 2, 3;
-  insert into usage_daily_models
-    select account_id, day, model, sum(calls), sum(input_tokens), sum(output_tokens), sum(charged)
-    from usage_daily where account_id = new.account_id group by 1, 2, 3;
-  return null;
-end
-$$;
-
-create trigger api_keys_counted after insert on api_keys for each row execute function count_keys();
 
 -- Refused calls -------------------------------------------------------------------------------------------------------
 

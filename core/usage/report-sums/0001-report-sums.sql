@@ -3,11 +3,6 @@
 -- Each commit adds its calls in its own transaction, so the sums are those of the records, whatever is killed. Days are those
 -- of Vietnam (Asia/Ho_Chi_Minh).
 
--- Months whose days are added up: by the first report that asks for them, so a commit writes no rows of months.
-create table report_months (
-  month date primary key
-);
-
 -- Tables and statements are made from one list of the sums. The statements of the trigger keep their plans.
 do $do$
 declare
@@ -44,12 +39,11 @@ begin
       primary key (day, model, upstream, slot)
     ) with (fillfactor = 50)
   $sql$, columns);
-  -- Sums by account and key: of each day, and of the months in `report_months`, under their first day. A year has too many rows
-  -- of days. Rows of one account change only while its wallet is locked.
+  -- Sums by day, account and key. Rows of one account change only while its wallet is locked.
   execute format($sql$
     create table report_keys (
-      is_month boolean not null, day date not null, account_id uuid not null, key_id uuid not null, %s,
-      primary key (is_month, day, account_id, key_id)
+      day date not null, account_id uuid not null, key_id uuid not null, %s,
+      primary key (day, account_id, key_id)
     ) with (fillfactor = 50)
   $sql$, columns);
 
@@ -65,69 +59,25 @@ begin
       group by 1, 2, 3, 4 order by 1, 2, 3
       on conflict (day, model, upstream, slot) do update set %3$s
     )
-    insert into report_keys as total (is_month, day, account_id, key_id, %1$s)
-    select false, day, account_id, key_id, %2$s from call group by 2, 3, 4 order by 2, 3, 4
-    on conflict (is_month, day, account_id, key_id) do update set %3$s
+    insert into report_keys as total (day, account_id, key_id, %1$s)
+    select day, account_id, key_id, %2$s from call group by 1, 2, 3 order by 1, 2, 3
+    on conflict (day, account_id, key_id) do update set %3$s
   $sql$, names, added, raised);
 
   execute format($function$
     create function count_report() returns trigger language plpgsql set plan_cache_mode = force_generic_plan as $$
     declare
       free_slot smallint := 0;
-      late date[] := array(
-        select distinct date_trunc('month', at at time zone 'Asia/Ho_Chi_Minh')::date from recorded
-        where at < date_trunc('month', now(), 'Asia/Ho_Chi_Minh') order by 1
-      );
-      late_month date;
     begin
       -- The last slot is shared. Its rows are written in one order, so commits wait for each other but never deadlock.
       while free_slot < 15 and not pg_try_advisory_xact_lock(7305302, free_slot) loop
         free_slot := free_slot + 1;
       end loop;
       %1$s;
-      -- A month that is over may be added up, or is just now.
-      foreach late_month in array late loop
-        perform pg_advisory_xact_lock_shared(7305303, late_month - date '2000-01-01');
-      end loop;
-      if exists (select from report_months where month = any (late)) then
-        insert into report_keys as total (is_month, day, account_id, key_id, %2$s)
-        select true, month, account_id, key_id, %3$s
-        from (%5$s) call join report_months on month = date_trunc('month', day)::date
-        group by 2, 3, 4
-        on conflict (is_month, day, account_id, key_id) do update set %4$s;
-      end if;
       return null;
     end
     $$
-  $function$, format(statement, format(calls, 'recorded'), 'free_slot'), names, added, raised, format(calls, 'recorded'));
-
-  -- Adds up the months from `wanted` to `last`, excluded, that have been over for a day: no commit that takes their calls for calls
-  -- of this month is still running. Returns the start of the first month that has not.
-  execute format($function$
-    create function add_up_report(wanted date, last date) returns date language plpgsql as $$
-    declare
-      current_month constant date := date_trunc('month', now() at time zone 'Asia/Ho_Chi_Minh' - interval '1 day');
-      added_month date;
-    begin
-      for added_month in
-        select month::date from generate_series(
-          greatest(wanted, date_trunc('month', (select min(day) from report_keys where not is_month))),
-          least(last, current_month) - interval '1 month', interval '1 month'
-        ) month
-        where month::date not in (select month from report_months)
-      loop
-        perform pg_advisory_xact_lock(7305303, added_month - date '2000-01-01');
-        insert into report_months values (added_month) on conflict do nothing;
-        if found then
-          insert into report_keys (is_month, day, account_id, key_id, %1$s)
-          select true, added_month, account_id, key_id, %2$s from report_keys
-          where not is_month and day >= added_month and day < added_month + interval '1 month' group by 3, 4;
-        end if;
-      end loop;
-      return current_month;
-    end
-    $$
-  $function$, names, added);
+  $function$, format(statement, format(calls, 'recorded'), 'free_slot'));
 
   -- Its lock lets no commit pass until the calls so far are added.
   create trigger usage_records_reported

@@ -556,6 +556,11 @@ const models: readonly Row[] = [
   ],
   [
     `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 0`,
+    `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a whole number of đ within price_range, got a smaller number`,
+  ],
+  [
+    `price_vnd_per_mtok: 2000`,
     `price_vnd_per_mtok: 36.000`,
     `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a number without separators: YAML reads 36.000 as 36; write 36000, or 36`,
   ],

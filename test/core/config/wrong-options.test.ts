@@ -22,6 +22,31 @@ const ROWS: readonly (readonly [from: string, to: string, path: string, expected
     "traces.endpoint",
     "expected an address without /v1/traces, which the gateway adds",
   ],
+  // options that are misspelt, or that are no addresses and ports of the gateway
+  [
+    "rate-limit: { requests_per_minute: 0 }",
+    "rate-limit: { request_per_minute: 0 }",
+    "rate-limit.request_per_minute",
+    "unknown key",
+  ],
+  [
+    "  - settle\n",
+    "  - settle: { topup_address: ask bob }\n",
+    "settle.topup_address",
+    "expected an http:// or https:// URL, which customers can open",
+  ],
+  [
+    "  - accounts #",
+    "  - accounts: { public_url: https://x.example/dashboard } #",
+    "accounts.public_url",
+    "expected an address such as https://api.example.com, without a path",
+  ],
+  [
+    "simulator: { port: 9001 }",
+    "simulator: { port: 8080 }",
+    "simulator.port",
+    "expected a port other than listen.port",
+  ],
   // names of models
   [
     "opus: claude-opus-5-5",

@@ -58,7 +58,7 @@ for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"]
     });
     listener.get("/path", (response) => void response.writeStatus("200 OK").end("path"));
     listener.any("/*", (response) => void response.writeStatus("404 Not Found").end("none"));
-    const port = await listener.listen("127.0.0.1", 0, false);
+    const port = await listener.listen("127.0.0.1", 0);
     t.teardown(() => listener.close());
 
     for (const [what, sent, onNode, onNative] of HEADS) {
@@ -100,7 +100,7 @@ t.test(
       response.onAborted(() => {});
       response.onData(() => {});
     });
-    const port = await listener.listen("127.0.0.1", 0, false);
+    const port = await listener.listen("127.0.0.1", 0);
     t.teardown(() => listener.close());
     for (const [what, sent, , onNative] of HEADS) {
       if (typeof onNative === "number") continue;

@@ -66,7 +66,7 @@ for (const engine of ENGINES) {
       response.writeStatus("404 Not Found").writeHeader("content-length", String(length));
       response.endWithoutBody();
     });
-    const port = await listener.listen("127.0.0.1", 0, false);
+    const port = await listener.listen("127.0.0.1", 0);
     t.teardown(() => listener.close());
     const url = `http://127.0.0.1:${port}`;
 
@@ -134,7 +134,7 @@ for (const engine of ENGINES) {
 
     t.test("cannot listen on a port that is in use", async (t) => {
       const other: Listener = await openListener({ engine, headerBytesMax: 16_384 });
-      await t.rejects(other.listen("127.0.0.1", port, false), /cannot listen on 127/);
+      await t.rejects(other.listen("127.0.0.1", port), /cannot listen on 127/);
       other.close();
     });
 
@@ -142,7 +142,7 @@ for (const engine of ENGINES) {
       const stopping = await openListener({ engine, headerBytesMax: 16_384 });
       t.teardown(() => stopping.close());
       stopping.get("/", (response) => void response.writeStatus("200 OK").end("ok"));
-      const stoppingPort = await stopping.listen("127.0.0.1", 0, false);
+      const stoppingPort = await stopping.listen("127.0.0.1", 0);
       const clients = [await RawClient.open(stoppingPort), await RawClient.open(stoppingPort)];
       const get = async (client = clients[0]) => {
         await client?.send("GET / HTTP/1.1\r\nhost: h\r\n\r\n");
@@ -164,7 +164,7 @@ for (const engine of ENGINES) {
       const stopping = await openListener({ engine, headerBytesMax: 16_384 });
       t.teardown(() => stopping.close());
       stopping.get("/", (response) => void response.writeStatus("200 OK").end("ok"));
-      const stoppingPort = await stopping.listen("127.0.0.1", 0, false);
+      const stoppingPort = await stopping.listen("127.0.0.1", 0);
       const client = await RawClient.open(stoppingPort);
       // New clients put off the moment in which the port is closed.
       let isRefused = false;

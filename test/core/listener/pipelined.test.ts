@@ -21,7 +21,7 @@ t.test("a request behind another, on node", { jobs: 2 }, async (t) => {
     response.onAborted(() => left.push(path));
     response.onData(() => {});
   });
-  const port = await listener.listen("127.0.0.1", 0, false);
+  const port = await listener.listen("127.0.0.1", 0);
 
   t.test("hears that its client has left", async (t) => {
     const client = await RawClient.open(port);

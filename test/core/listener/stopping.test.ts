@@ -29,7 +29,7 @@ for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"]
             if (!isGone) response.cork(() => void response.writeStatus("200 OK").end("ok"));
           }, REPLY_MS);
         });
-        const port = await listener.listen("127.0.0.1", 0, false);
+        const port = await listener.listen("127.0.0.1", 0);
         const workerData = { port, clients: CLIENTS };
         const clients = new Worker(new URL("./clients-until-refused.js", import.meta.url), {
           workerData,

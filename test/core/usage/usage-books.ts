@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { newId } from "../../../core/process/id.ts";
-import type { UsageDimension, UsageFilter, UsageSums } from "../../../core/usage/books.ts";
+import type { UsageFilter } from "../../../core/usage/books.ts";
 import { type UsageBooks, usageBooksOf } from "../../../core/usage/usage-books.ts";
 import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
 import { AT, charge, fundedAccount } from "../money/ledger/fixtures.ts";
@@ -99,74 +99,5 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
       ]),
     );
     t.strictSame(await books.byKey(accountId, []), []);
-  });
-
-  /** Sums of every kind, in an order that depends on the sums alone. */
-  async function allSums(accountId: string, { keyId, model }: { keyId: string; model: string }) {
-    const to = new Date(AT + 2 * DAY_MS);
-    const filters: Omit<UsageFilter, "status">[] = [
-      ...[{}, { model }, { key: keyId }, { model, key: keyId }],
-      ...[
-        { from: new Date(AT + DAY_MS), to },
-        { to, key: keyId },
-        { to, model },
-      ],
-    ];
-    const all: UsageDimension[][] = [["day"], ["model"], ["key"], ["day", "model"], ["day", "key"]];
-    all.push(["model", "key"], ["day", "model", "key"]);
-    const found = new Map<string, UsageSums>();
-    for (const filter of filters) {
-      for (const by of all) {
-        const name = `by ${by}: ${JSON.stringify(filter)}`;
-        found.set(name, await books.sums(accountId, by, filter));
-      }
-    }
-    return found;
-  }
-
-  async function addKeys(accountId: string, keys: readonly string[]): Promise<void> {
-    for (const id of keys) {
-      await get().sql.query(
-        `insert into api_keys (id, account_id, name, hash, prefix)
-        values ($1::uuid, $2, 'key', sha256($1::uuid::text::bytea), 'tg-')`,
-        [id, accountId],
-      );
-    }
-  }
-
-  t.test("sums stay the same once an account has its fifth key", async (t) => {
-    const { ledger, sql } = get();
-    const accountId = await fundedAccount(ledger, 1_000_000n);
-    const keys = Array.from({ length: 5 }, () => newId(AT));
-    const some = (seed: number) =>
-      Array.from({ length: 40 }, (_, n) =>
-        charge(accountId, 10 + ((n * seed) % 7), {
-          at: AT + (n % 3) * DAY_MS,
-          keyId: keys[(n * seed) % 5] ?? "",
-          model: ["a", "b", "c"][(n + seed) % 3] ?? "",
-        }),
-      );
-    await addKeys(accountId, keys.slice(0, 4));
-    await ledger.commit(some(1));
-    const isCounted = async () =>
-      (await sql.query("select from usage_of_many_keys where account_id = $1", [accountId])).length;
-    t.equal(await isCounted(), 0);
-    const commits = [2, 3].map((seed) => ledger.commit(some(seed)));
-    // Commits of the account run while its sums begin.
-    await Promise.all([...commits, addKeys(accountId, keys.slice(4))]);
-    t.equal(await isCounted(), 1);
-    await ledger.commit([...some(4), ...some(5)]);
-
-    const own = some(1)[0];
-    assert.ok(own);
-    const byKey = async () =>
-      (await books.byKey(accountId, keys)).sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
-    const sums = () => allSums(accountId, own.posting);
-    const [found, ofKeys] = [await sums(), await byKey()];
-    t.equal([...found.values()][0]?.total.calls, 200);
-    // Without the sums of many keys, the same are those of every day, model and key.
-    await sql.query("delete from usage_of_many_keys where account_id = $1", [accountId]);
-    for (const [name, plain] of await sums()) t.strictSame(found.get(name), plain, name);
-    t.strictSame(ofKeys, await byKey());
   });
 }

@@ -64,7 +64,7 @@ export async function startSimulator({ host, port, judge }: SimulatorOptions): P
   }
   serveControl(listener, tallies, failures, releases);
   try {
-    return { port: await listener.listen(host, port, false), close: () => listener.close() };
+    return { port: await listener.listen(host, port), close: () => listener.close() };
   } catch {
     throw new Error(`The simulator cannot listen on ${host}:${port}: the port is in use.`);
   }
