@@ -81,7 +81,11 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
     // Each bucket as soon as its own round ends: one that waits for the ledger leaves the others without a heartbeat.
     const left = Array.from(memberships.values(), async (each, index) => {
       await rounds[index]?.stop();
-      await withTimeout(each.leave().catch(() => {}), LIFETIMES.leaveTimeoutMs, machine);
+      await withTimeout(
+        each.leave().catch(() => {}),
+        LIFETIMES.leaveTimeoutMs,
+        machine,
+      );
     });
     await Promise.all(left);
     client.disconnect();
