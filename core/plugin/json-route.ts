@@ -35,9 +35,12 @@ export interface OperatorRoute extends JsonRoute<Operator> {
   /** The least right that it needs. Default: `read` for a GET, `owner` for a change. */
   readonly right?: Right;
   /** True if an operator must have proved lately who it is, as for money: with it a stolen session takes an account. */
-  readonly needsProof?: true;
-  /** Returns about what an id in the path names: fields for the audit trail, beside those of the request. `account_id`: whose it is. */
-  subject?(params: PlainRequest["params"]): Promise<Readonly<Record<string, unknown>> | undefined>;
+  readonly needsProof?: true | ((request: PlainRequest) => boolean);
+  /** Returns about what an id of the request names: fields for the audit trail, beside its own. `account_id`: whose it is. */
+  subject?(
+    params: PlainRequest["params"],
+    fields: Readonly<Record<string, unknown>>,
+  ): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 export type CustomerRoute = JsonRoute<Customer>;
 export type PublicRoute = JsonRoute<"public">;
@@ -74,7 +77,7 @@ export function addOperatorRoutes(
   for (const route of routes) {
     const isChange = route.method !== "GET";
     const right = route.right ?? (isChange ? "owner" : "read");
-    const needsProof = isChange && (route.needsProof ?? PROVEN.includes(right));
+    const { needsProof = PROVEN.includes(right) } = route;
     const action = `${route.method} ${prefix}${route.path}`;
     const audited: OperatorRoute = {
       ...route,
@@ -87,7 +90,10 @@ export function addOperatorRoutes(
     };
     const enter = async (request: PlainRequest) => {
       const operator = await services.guards.operator.current(request);
-      return isRefusal(operator) ? operator : (missing(operator, right, needsProof) ?? operator);
+      if (isRefusal(operator)) return operator;
+      const isProven =
+        isChange && (typeof needsProof === "function" ? needsProof(request) : needsProof);
+      return missing(operator, right, isProven) ?? operator;
     };
     const handler = handlerOf(services, audited, enter);
     addRoute(router, prefix, route, { handler, forOperators: true, right });
@@ -277,8 +283,8 @@ async function audit(
   operator: Operator,
 ): Promise<PlainResponse | Refusal> {
   const { params, body, remoteAddress } = request;
-  const { account_id, ...subject } = (await route.subject?.(params)) ?? {};
   const fields = objectOf(parseJson(body.toString())) ?? {};
+  const { account_id, ...subject } = (await route.subject?.(params, fields)) ?? {};
   const account = String(params["account"] ?? account_id ?? fields["account"]);
   const id = await operatorActions.begin({
     operator: operator.name,

@@ -82,6 +82,7 @@ export function callRoutes(services: Services): OperatorRoute[] {
             ...explainedCall(found, "admin"),
             ...(await ownerOf(found.record.accountId)),
             ledger: charge ? chargeJson(charge) : null,
+            refunded_vnd: formatVnd(await corrections.current.refunded(id)),
           });
         }
         const hold = await holdOf(id);

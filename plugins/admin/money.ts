@@ -77,6 +77,12 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
       method: "POST",
       path: "/refunds",
       right: "refund",
+      async subject(_, { call, top_up: topUp }) {
+        const found = await corrections.current.cause(
+          typeof topUp === "string" ? { topUp } : { callId: String(call) },
+        );
+        return { account_id: found?.accountId };
+      },
       async handle(sent, operator) {
         const wanted = readBody(refund, sent.body);
         if (isRefusal(wanted)) return wanted;

@@ -40,6 +40,9 @@ export function quarantineRoutes({ operations }: Services): OperatorRoute[] {
       method: "POST",
       path: "/quarantine/:call/retry",
       right: "operations",
+      async subject({ call = "" }) {
+        return { account_id: (await operations.current.call(call))?.record.accountId };
+      },
       async handle({ params }) {
         const callId = params["call"] ?? "";
         const result = await operations.current.commitQuarantined(callId);

@@ -86,16 +86,16 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
     vi: "xóa thành viên {member} khỏi nhóm của {account}",
   },
   "POST refunds": {
-    en: "refunded[ {amount_vnd} đ of][ the call {call}][ the top-up {top_up}]",
-    vi: "hoàn[ {amount_vnd} đ của][ lượt gọi {call}][ lần nạp {top_up}]",
+    en: "refunded[ {amount_vnd} đ of][ the call {call}][ the top-up {top_up}][ of {account}]",
+    vi: "hoàn[ {amount_vnd} đ của][ lượt gọi {call}][ lần nạp {top_up}][ của {account}]",
   },
   "POST transfers/assign": {
-    en: "assigned the transfer {transfer} to {account}[ order {order}]",
-    vi: "gán giao dịch {transfer} cho {account}[ đơn {order}]",
+    en: "assigned the transfer {transfer}[ to {account}][, order {order}]",
+    vi: "gán giao dịch {transfer}[ cho {account}][, đơn {order}]",
   },
   "POST transfers/reverse": {
-    en: "took the transfer {transfer} back",
-    vi: "thu hồi giao dịch {transfer}",
+    en: "took the transfer {transfer}[ of {account}] back",
+    vi: "thu hồi giao dịch {transfer}[ của {account}]",
   },
   "POST transfers/ignore": {
     en: "ignored the transfer {transfer}",
@@ -112,7 +112,10 @@ const DONE: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   },
   "POST upstreams/try": { en: "tried the provider {name}", vi: "gọi thử nhà cung cấp {name}" },
   "POST maintenance": { en: "switched maintenance {enabled}", vi: "{enabled} chế độ bảo trì" },
-  "POST quarantine/retry": { en: "committed the call {call} again", vi: "ghi lại lượt gọi {call}" },
+  "POST quarantine/retry": {
+    en: "committed the call {call}[ of {account}] again",
+    vi: "ghi lại lượt gọi {call}[ của {account}]",
+  },
   "POST reload": {
     en: "reloaded the config[; mail about its prices: {announce}]",
     vi: "nạp lại cấu hình[; thư về giá: {announce}]",

@@ -39,6 +39,11 @@ export function importRoute(
     method: "POST",
     path: "/transfers/import",
     right: "money",
+    // A comparison moves nothing.
+    needsProof({ body }) {
+      const wanted = readBody(statement, body);
+      return isRefusal(wanted) || !wanted.dry_run;
+    },
     bodyBytesMax: BODY_BYTES_MAX,
     async handle(request, operator) {
       const wanted = readBody(statement, request.body);
@@ -64,7 +69,7 @@ export function importRoute(
         other_accounts: read.otherAccounts,
         skipped_lines: read.skippedLines,
         transfers: read.rows.map((row, at) => ({ ...rowJson(row), ...shown[at] })),
-        ...(wanted.dry_run && { missing: await missing(reports, shown) }),
+        missing: await missing(reports, shown),
       });
     },
   };

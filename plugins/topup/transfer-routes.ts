@@ -81,6 +81,14 @@ export function transferRoutes(
   crediting: Crediting,
 ): OperatorRoute[] {
   const { accounts, clock, corrections, database } = services;
+  const subject: OperatorRoute["subject"] = async ({ transfer = "" }, { account, order }) => {
+    if (account !== undefined) return undefined;
+    const found =
+      typeof order === "string"
+        ? await orderByCode(database, order.toUpperCase())
+        : await transferOf(database, transfer);
+    return { account_id: found?.accountId };
+  };
 
   return [
     {
@@ -149,6 +157,7 @@ export function transferRoutes(
       method: "POST",
       path: "/transfers/:transfer/assign",
       right: "money",
+      subject,
       async handle(request, operator) {
         const { params, body } = request;
         const wanted = readBody(assignment, body);
@@ -179,6 +188,7 @@ export function transferRoutes(
       method: "POST",
       path: "/transfers/:transfer/reverse",
       right: "money",
+      subject,
       async handle(sent, operator) {
         const { params, body } = sent;
         const wanted = readBody(reversal, body);

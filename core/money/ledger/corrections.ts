@@ -128,13 +128,7 @@ export class Corrections {
    * has too little and as much as there is is wanted, the top-up goes first.
    */
   async takeBack({ topUp, asMuchAsThereIs, ...request }: TakeBack): Promise<Correction> {
-    const [found] = await this.database.query<Cause>(
-      `select account_id as "accountId", amount as "amountMicroVnd" from ledger_entries
-      where reference = $1 and call_id is null and (
-        kind = 'topup' or starts_with(reference, '${BONUS_REFERENCE}') or starts_with(reference, '${VOUCHER_REFERENCE}')
-      )`,
-      [topUp],
-    );
+    const found = await this.topUp(topUp);
     if (!found) return { kind: "unknown" };
     const plan = { prefix: TAKEN_BACK_REFERENCE, isTaken: true, asMuchAsThereIs, ...request };
     const whole = { ...plan, cause: topUp, found };
@@ -178,6 +172,22 @@ export class Corrections {
     return { ...taken, bonusMicroVnd };
   }
 
+  /** Returns what a correction corrects; undefined if it is not in the ledger. */
+  cause(of: { readonly topUp: string } | { readonly callId: string }): Promise<Cause | undefined> {
+    return "topUp" in of ? this.topUp(of.topUp) : this.charge(of.callId);
+  }
+
+  private async topUp(reference: string): Promise<Cause | undefined> {
+    const [found] = await this.database.query<Cause>(
+      `select account_id as "accountId", amount as "amountMicroVnd" from ledger_entries
+      where reference = $1 and call_id is null and (
+        kind = 'topup' or starts_with(reference, '${BONUS_REFERENCE}') or starts_with(reference, '${VOUCHER_REFERENCE}')
+      )`,
+      [reference],
+    );
+    return found;
+  }
+
   /** Returns the bonuses of a top-up of which more is to be taken back, if so much of the top-up is; by default all. */
   private async bonusesOf(topUp: Cause, reference: string, totalMicroVnd: bigint | undefined) {
     const bonuses = await this.database.query<Bonus>(
@@ -215,6 +225,11 @@ export class Corrections {
     return found;
   }
 
+  /** Returns how much of a call was paid back, in µđ. */
+  async refunded(callId: string): Promise<bigint> {
+    return (await this.corrected(REFUND_REFERENCE, callId)).before;
+  }
+
   private async correct(plan: Plan): Promise<Correction> {
     const { prefix, cause, found, isTaken, asMuchAsThereIs, reason } = plan;
     const { accountId, amountMicroVnd: causeMicroVnd } = found;
@@ -222,6 +237,8 @@ export class Corrections {
     if (wantedMicroVnd > causeMicroVnd) return { kind: "too_much", causeMicroVnd };
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const { count, before } = await this.corrected(prefix, cause);
+      if (count >= CORRECTIONS_MAX)
+        throw new Error(`${cause} has ${count} corrections, the maximum`);
       const corrected = (amountMicroVnd: bigint): Correction => {
         const totalMicroVnd = before + amountMicroVnd;
         const leftMicroVnd = causeMicroVnd - totalMicroVnd;
@@ -271,9 +288,7 @@ export class Corrections {
       )`,
       [JSON.stringify(references)],
     );
-    const { count = 0, before = 0n } = row ?? {};
-    if (count >= CORRECTIONS_MAX) throw new Error(`${cause} has ${count} corrections, the maximum`);
-    return { count, before };
+    return row ?? { count: 0, before: 0n };
   }
 
   private async availableOf(accountId: string): Promise<bigint> {

@@ -27,7 +27,7 @@ interface Compared {
     readonly alike: string | null;
     readonly outcome: "known" | "new" | "unclear";
   })[];
-  readonly missing?: readonly Missing[];
+  readonly missing: readonly Missing[];
 }
 
 interface Missing extends Booked {
@@ -61,6 +61,8 @@ export function statementPart(): HTMLElement {
       );
     } catch (error) {
       fill(place, notice("bad", failureText(error)));
+      // So that the same file, mended, is a change.
+      input.value = "";
     }
     place.removeAttribute("aria-busy");
   });
@@ -79,7 +81,7 @@ export function statementPart(): HTMLElement {
         done: (reply) => fill(place, outcome(reply as Compared, file)),
       });
     });
-    const { missing = [] } = found;
+    const { missing } = found;
     return [
       card(
         t("bankfile.outcome"),

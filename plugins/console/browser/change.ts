@@ -4,9 +4,9 @@ import { openDialog } from "../../page-parts/browser/dialog.ts";
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { failureText } from "../../page-parts/browser/failure.ts";
 import { type Field, field, notice } from "../../page-parts/browser/form.ts";
-import { exactVnd, number } from "../../page-parts/browser/format.ts";
 import { BASE } from "./base.ts";
 import { commandLine } from "./command-line.ts";
+import { sentenceOf } from "./gateway-sentences.ts";
 import { post, prove } from "./session.ts";
 import { t } from "./text.ts";
 
@@ -69,6 +69,8 @@ export function openChange(change: Change): void {
   question.before(again);
   let proof: HTMLInputElement | undefined;
   let isConfirmed = false;
+  // Then it counts once, and "counted before" is what was wanted.
+  let isSentAgain = false;
 
   const showCommand = () => fill(command, commandLine(change.command()));
   // A changed amount is another question.
@@ -127,51 +129,29 @@ export function openChange(change: Change): void {
       const { path, body } = request;
       if (change.send) return await change.send(path, body);
       const isFirst = change.movesMoney && !isConfirmed;
-      const reply = await post(path, isFirst ? { ...body, confirm_above_vnd: "0" } : body);
+      const reply = await post<{ readonly applied?: boolean }>(
+        path,
+        isFirst ? { ...body, confirm_above_vnd: "0" } : body,
+      );
+      if (reply.applied === false && !isSentAgain)
+        return fill(problem, notice("info", t("change.before")));
       dialog.close();
       toast(t("change.done"));
       await change.done?.(reply);
     } catch (error) {
-      const code = error instanceof ApiError ? error.code : null;
-      if (code === "confirmation_needed" && error instanceof ApiError) {
-        await ask(questionOf(error.message));
-      } else if (code === "proof_required") askForProof(true);
+      const { code, status, message } =
+        error instanceof ApiError ? error : { code: null, status: 400, message: "" };
+      isSentAgain ||= status === 0 || status >= 500;
+      const said = sentenceOf(message);
+      if (code === "confirmation_needed") await ask(said ?? message);
+      else if (code === "proof_required") askForProof(true);
       else if (code === "approval_needed") showWaiting();
-      else fill(problem, notice("bad", failureText(error)));
+      else fill(problem, notice("bad", said ?? failureText(error)));
     } finally {
       send.removeAttribute("aria-busy");
     }
   });
   form.querySelector<HTMLElement>("input, textarea, select")?.focus();
-}
-
-/** The gateway's questions: it alone knows what a bonus adds, and whose order it is. */
-const QUESTIONS = [
-  [
-    "ask.credit",
-    /^Credit (?<amount>[\d,.]+) đ to (?<email>\S+), whose balance is (?<balance>[\d,.]+) đ\?$/,
-  ],
-  [
-    "ask.take",
-    /^Take (?<amount>[\d,.]+) đ from (?<email>\S+), whose balance is (?<balance>[\d,.]+) đ\?$/,
-  ],
-  ["ask.vouchers", /^Make (?<count>\d+) codes of (?<amount>[\d,]+) đ, (?<all>[\d,]+) đ in all\?$/],
-] as const;
-
-/** Returns a question of the gateway in the language of the page; as it is if it is another one. */
-function questionOf(message: string): string {
-  for (const [key, pattern] of QUESTIONS) {
-    const given = pattern.exec(message)?.groups;
-    if (given === undefined) continue;
-    const { email, count, ...amounts } = given;
-    const shown = Object.entries(amounts).map(([name, amount]) => [
-      name,
-      exactVnd(amount.replaceAll(",", "")),
-    ]);
-    const all = { email: email ?? "", count: number(Number(count)), ...Object.fromEntries(shown) };
-    return t(key, all);
-  }
-  return message;
 }
 
 /** A reference for one movement, made once for a form: sent twice, it counts once. */

@@ -138,6 +138,7 @@ export interface CallStory extends Call {
     readonly at: string;
     readonly balance_after_vnd: string;
   } | null;
+  readonly refunded_vnd: string;
 }
 
 export interface Refused {

@@ -1,4 +1,3 @@
-import { copyButton } from "../../page-parts/browser/copy.ts";
 import { el, fill } from "../../page-parts/browser/dom.ts";
 import { notice } from "../../page-parts/browser/form.ts";
 import {
@@ -13,7 +12,7 @@ import {
   percent,
   vnd,
 } from "../../page-parts/browser/format.ts";
-import { hasEnded, shownLimits } from "../../page-parts/browser/key-limits.ts";
+import { shownLimits } from "../../page-parts/browser/key-limits.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
 import { textIfAny } from "../../page-parts/browser/text.ts";
 import {
@@ -25,6 +24,7 @@ import {
   openWelcome,
 } from "./account-changes.ts";
 import { setQuery } from "./address.ts";
+import { badge, stateBadge } from "./badge.ts";
 import { BASE } from "./base.ts";
 import { callColumns, refusedColumns } from "./call-columns.ts";
 import { commandLine, commandText } from "./command-line.ts";
@@ -39,12 +39,13 @@ import type {
   SignIn,
   WholeAccount,
 } from "./contract.ts";
-import { openLimits, openPause, openRevoke } from "./key-changes.ts";
+import { keyChangeColumns } from "./key-columns.ts";
 import { movementCause } from "./movements.ts";
 import { section, smallButton } from "./section.ts";
 import { get, hasCommand, may } from "./session.ts";
 import { type Column, figures } from "./table.ts";
 import { t } from "./text.ts";
+import { whenChosen } from "./when-chosen.ts";
 
 type Done = () => Promise<void>;
 
@@ -196,7 +197,11 @@ function walletCard(account: WholeAccount, ledger: Ledger): HTMLElement {
       { name: t("customers.balance"), ...amount(wallet?.balance_vnd), href: all },
       { name: t("account.available"), ...amount(wallet?.available_vnd), href: all },
       { name: t("account.held"), ...amount(wallet?.held_vnd), href: `${BASE}/books` },
-      { name: t("account.charged", { from: dayLong(from) }), value: vnd(charged), href: calls },
+      {
+        name: t("account.charged", { from: dayLong(from), to: dayLong(to) }),
+        value: vnd(charged),
+        href: calls,
+      },
       {
         name: t("customers.discount"),
         value: percent(discounts.reduce((sum, { bps }) => sum + bps, account.discount_bps)),
@@ -330,7 +335,7 @@ function periodForm(from: string, to: string, changed: () => Promise<void>): HTM
     return el("label", { class: "field" }, t(name), input);
   };
   const form = el("form", { class: "filters" }, day("from", from), day("to", to));
-  form.addEventListener("change", () => {
+  whenChosen(form, () => {
     if (!form.checkValidity()) return;
     const [first, last] = [...form.querySelectorAll("input")].map(({ value }) => value);
     if (first === undefined || last === undefined || first > last) return;
@@ -377,38 +382,6 @@ function keyColumns(done: Done): readonly Column<Key>[] {
       ],
     },
     { title: t("key.limits"), cell: (key) => shownLimits(key) || "–" },
-    {
-      title: t("customers.state"),
-      cell: ({ status, limits }) => {
-        if (status === "active" && hasEnded(limits)) return badge("bad", t("keys.ended"));
-        if (status === "active" && limits.paused) return badge("info", t("state.paused"));
-        return stateBadge(status);
-      },
-    },
-    {
-      title: t("actions"),
-      cell: (key) =>
-        el(
-          "span",
-          { class: "row" },
-          key.status === "active" &&
-            may("support") && [
-              smallButton(t("key.limits"), key.name, () => openLimits(key, done)),
-              smallButton(t(key.limits.paused ? "key.resume" : "key.pause"), key.name, () =>
-                openPause(key, done),
-              ),
-              smallButton(t("key.revoke"), key.name, () => openRevoke(key, done), "danger"),
-            ],
-          copyButton(`${t("key.id")}: ${key.name}`, () => key.id, t("key.id")),
-        ),
-    },
+    ...keyChangeColumns(done),
   ];
-}
-
-export function stateBadge(status: Account["status"] | Key["status"]): HTMLElement {
-  return badge(status === "active" ? "good" : "bad", t(`state.${status}`));
-}
-
-function badge(kind: "good" | "bad" | "info", text: string): HTMLElement {
-  return el("span", { class: `badge ${kind}` }, text);
 }

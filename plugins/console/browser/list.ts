@@ -7,8 +7,10 @@ import { card, failed, waiting } from "../../page-parts/browser/page-head.ts";
 import { setQuery } from "./address.ts";
 import { commandLine } from "./command-line.ts";
 import { downloadCsv } from "./download.ts";
+import { withoutSecret } from "./secret.ts";
 import { type Column, lineOf, table } from "./table.ts";
 import { t } from "./text.ts";
+import { whenChosen } from "./when-chosen.ts";
 
 const SHOWN = 50;
 /** Maximum rows in one reply of the admin API. */
@@ -149,7 +151,9 @@ export function list<Row extends object>(
       if (shown.length > SHOWN) return;
       const found = await of.load(bar.value(), SHOWN, {});
       const isSame = JSON.stringify(found.rows) === JSON.stringify(shown);
-      if (isSame || signal.aborted || request !== latest) return;
+      // More rows go on from the last one that is shown.
+      const isLonger = shown.length > SHOWN || more.hasAttribute("aria-busy");
+      if (isSame || isLonger || signal.aborted || request !== latest) return;
       shown = [...found.rows];
       next = found.next;
       draw(found.note);
@@ -184,7 +188,11 @@ function filterBar(filters: readonly Filter[], changed: () => void) {
     }
     const kind = type === "date" && given.includes("T") ? "datetime-local" : type;
     const { element, input } = field(label, { type: kind, value: given, maxlength: 254 });
-    return { name, standard, element, value: () => input.value.trim() };
+    const value = () => withoutSecret(input.value.trim());
+    input.addEventListener("change", () => {
+      if (input.value !== value()) input.value = value();
+    });
+    return { name, standard, element, value };
   });
   const value = () => Object.fromEntries(inputs.map(({ name, value }) => [name, value()]));
   const update = () => {
@@ -199,7 +207,7 @@ function filterBar(filters: readonly Filter[], changed: () => void) {
     { class: "card filters", "aria-label": t("list.filters"), role: "search" },
     inputs.map((input) => input.element),
   );
-  element.addEventListener("change", update);
+  whenChosen(element, update);
   // Enter has changed the field already.
   element.addEventListener("submit", (event) => event.preventDefault());
   return { element, value };

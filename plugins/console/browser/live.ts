@@ -1,5 +1,9 @@
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
+import { failureText } from "../../page-parts/browser/failure.ts";
+import { notice } from "../../page-parts/browser/form.ts";
+import { dateTime } from "../../page-parts/browser/format.ts";
 import { failed } from "../../page-parts/browser/page-head.ts";
+import { t } from "./text.ts";
 
 /** Shortest time between two readings of a page. */
 const PAUSE_MS = 10_000;
@@ -7,9 +11,16 @@ const PAUSE_MAX_MS = 5 * 60_000;
 
 /**
  * Calls `refresh` again and again until `signal` aborts: 10 s after the last reading, later after failures, and only while
- * the page is visible.
+ * the page is visible. While it fails, a notice above `place` says of when that is; `isShown`: it shows a first reading.
  */
-export function keepFresh(signal: AbortSignal, refresh: () => Promise<void>): void {
+export function keepFresh(
+  place: HTMLElement,
+  signal: AbortSignal,
+  refresh: () => Promise<void>,
+  isShown = true,
+): void {
+  let readAt = isShown ? Date.now() : undefined;
+  let stale: HTMLElement | undefined;
   let failures = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isRunning = false;
@@ -20,11 +31,28 @@ export function keepFresh(signal: AbortSignal, refresh: () => Promise<void>): vo
     try {
       await refresh();
       failures = 0;
-    } catch {
+      readAt = Date.now();
+      showStale(undefined);
+    } catch (error) {
       failures += 1;
+      if (readAt !== undefined && !signal.aborted)
+        showStale(
+          notice(
+            "bad",
+            t("live.stale", { time: dateTime(new Date(readAt).toISOString()) }),
+            " ",
+            failureText(error),
+          ),
+        );
     }
     isRunning = false;
     wait();
+  }
+
+  function showStale(next: HTMLElement | undefined): void {
+    stale?.remove();
+    stale = next;
+    if (next) place.before(next);
   }
 
   function wait(): void {
@@ -40,6 +68,7 @@ export function keepFresh(signal: AbortSignal, refresh: () => Promise<void>): vo
     },
     { signal },
   );
+  addEventListener("online", () => void run(), { signal });
   signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
   wait();
 }
@@ -50,19 +79,21 @@ export async function showFresh(
   signal: AbortSignal,
   refresh: () => Promise<void>,
 ): Promise<void> {
-  const first = async (): Promise<void> => {
+  const first = async (): Promise<boolean> => {
     try {
       await refresh();
+      return true;
     } catch (error) {
-      if (signal.aborted) return;
-      fill(
-        place,
-        failed(error, () => void first()),
-      );
+      if (!signal.aborted)
+        fill(
+          place,
+          failed(error, () => void first()),
+        );
+      return false;
     }
   };
-  await first();
-  keepFresh(signal, refresh);
+  const isShown = await first();
+  keepFresh(place, signal, refresh, isShown);
 }
 
 /**

@@ -122,7 +122,7 @@ function shownText(line: HTMLElement): string {
 }
 
 /** Returns a text in lower case, without the marks of Vietnamese letters. */
-function plain(text: string): string {
+export function plain(text: string): string {
   return text.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "").replaceAll("đ", "d");
 }
 

@@ -9,7 +9,7 @@ export const traffic = {
   "upstreams.switch.about": "New calls are not sent there from now on. Calls in flight finish.",
   "upstreams.model": "One model only",
   "upstreams.model.hint": "Empty for all models.",
-  "upstreams.models.off": "These models are switched off: {models}",
+  "upstreams.models.off": "These models are switched off:",
   "upstreams.keys": "Keys of {name}",
   "upstreams.models": "Failures of {name} by model",
   "upstreams.key": "Key",

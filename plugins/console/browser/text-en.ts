@@ -1,4 +1,5 @@
 import { text as shared } from "../../page-parts/browser/text-en.ts";
+import { refusals } from "./text-en-refusals.ts";
 import { traffic } from "./text-en-traffic.ts";
 import { upkeep } from "./text-en-upkeep.ts";
 
@@ -6,6 +7,7 @@ import { upkeep } from "./text-en-upkeep.ts";
 export const text = {
   ...shared,
   ...traffic,
+  ...refusals,
   ...upkeep,
   operator: "Operator",
   all: "All",
@@ -30,6 +32,8 @@ export const text = {
   "ask.vouchers": "Make {count} {count:code|codes} of {amount}, {all} in all?",
   "change.confirm": "Yes, do it",
   "change.done": "Done.",
+  "change.before": "It had counted before, and nothing has changed.",
+  "live.stale": "This page is as of {time}.",
   "nav.customers": "Customers",
   "nav.calls": "Calls",
   "nav.money": "Money",
@@ -63,6 +67,8 @@ export const text = {
   "operators.reset": "Reset",
   "operators.reset.about":
     "{email} loses password, second factor and sessions, and needs the new link.",
+  "operators.reset.own":
+    "This is you: your session ends once you close the link, so copy it first.",
   "operators.remove": "Remove",
   "operators.remove.about": "All sessions of {email} end now, and no sign-in works.",
   "operators.invited": "Invited",
@@ -112,12 +118,7 @@ export const text = {
   "approval.of.assign": "Transfer assigned",
   "approval.of.open": "Vouchers",
   "approval.of.reverse": "Transfer taken back",
-  "error.wrong_credentials": "Wrong email or password.",
-  "error.wrong_code": "The code is wrong or was used before. Wait for the next one.",
-  "error.wrong_password": "The password is wrong.",
-  "error.invalid_token": "This link was used, or has expired. Ask an owner for a new one.",
-  "error.role_forbids": "Your role does not allow this.",
-  "error.own_approval": "You have asked for it yourself: another person must approve it.",
+  "approval.of.import": "A whole bank statement; the amount is its largest credit",
   "signin.lead": "For those who run this gateway.",
   "overview.lead": "Today, and all that waits for you.",
   "overview.tasks": "Needs a person",
@@ -178,7 +179,7 @@ export const text = {
   "account.wallet": "Wallet",
   "account.available": "Available",
   "account.held": "Held for calls",
-  "account.charged": "Charged since {from}",
+  "account.charged": "Charged from {from} to {to}",
   "account.movements": "Money from {from} to {to}",
   "account.cut": "The oldest movements are left out: choose a shorter period.",
   "account.keys": "API keys",
@@ -246,6 +247,7 @@ export const text = {
   "call.state.refused": "The gateway refused the call.",
   "call.hold": "Held for it",
   "call.refund": "Refund",
+  "call.refunded": "Refunded",
   "call.refund.amount": "Amount of all refunds of this call",
   actions: "Actions",
   "nav.report": "Report",

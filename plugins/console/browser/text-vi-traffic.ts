@@ -12,7 +12,7 @@ export const traffic = {
     "Từ bây giờ lượt gọi mới không đến đó. Lượt gọi đang chạy vẫn hoàn tất.",
   "upstreams.model": "Chỉ một mô hình",
   "upstreams.model.hint": "Để trống cho mọi mô hình.",
-  "upstreams.models.off": "Các mô hình này đã tắt: {models}",
+  "upstreams.models.off": "Các mô hình này đã tắt:",
   "upstreams.keys": "Khóa của {name}",
   "upstreams.models": "Lỗi của {name} theo mô hình",
   "upstreams.key": "Khóa",

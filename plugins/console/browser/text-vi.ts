@@ -1,5 +1,6 @@
 import { text as shared } from "../../page-parts/browser/text-vi.ts";
 import type { Dictionary } from "./text-en.ts";
+import { refusals } from "./text-vi-refusals.ts";
 import { traffic } from "./text-vi-traffic.ts";
 import { upkeep } from "./text-vi-upkeep.ts";
 
@@ -7,6 +8,7 @@ import { upkeep } from "./text-vi-upkeep.ts";
 export const text: Dictionary = {
   ...shared,
   ...traffic,
+  ...refusals,
   ...upkeep,
   operator: "Người vận hành",
   all: "Tất cả",
@@ -31,6 +33,8 @@ export const text: Dictionary = {
   "ask.vouchers": "Tạo {count} mã, mỗi mã {amount}, tổng cộng {all}?",
   "change.confirm": "Đồng ý, thực hiện",
   "change.done": "Đã xong.",
+  "change.before": "Đã được tính trước đó, không có gì thay đổi.",
+  "live.stale": "Trang này là của lúc {time}.",
   "nav.customers": "Khách hàng",
   "nav.calls": "Lượt gọi",
   "nav.money": "Dòng tiền",
@@ -64,6 +68,8 @@ export const text: Dictionary = {
   "operators.reset": "Đặt lại",
   "operators.reset.about":
     "{email} mất mật khẩu, xác thực hai bước và mọi phiên, và cần liên kết mới.",
+  "operators.reset.own":
+    "Đây là bạn: phiên của bạn kết thúc khi bạn đóng liên kết, nên hãy sao chép trước.",
   "operators.remove": "Xóa",
   "operators.remove.about": "Mọi phiên của {email} kết thúc ngay, và không đăng nhập được nữa.",
   "operators.invited": "Đã mời",
@@ -113,12 +119,7 @@ export const text: Dictionary = {
   "approval.of.assign": "Gán giao dịch",
   "approval.of.open": "Mã quà tặng",
   "approval.of.reverse": "Thu hồi giao dịch",
-  "error.wrong_credentials": "Sai email hoặc mật khẩu.",
-  "error.wrong_code": "Mã sai hoặc đã dùng. Hãy chờ mã tiếp theo.",
-  "error.wrong_password": "Sai mật khẩu.",
-  "error.invalid_token": "Liên kết này đã dùng hoặc hết hạn. Hãy xin chủ sở hữu liên kết mới.",
-  "error.role_forbids": "Vai trò của bạn không cho phép việc này.",
-  "error.own_approval": "Chính bạn đã đề nghị: người khác phải duyệt.",
+  "approval.of.import": "Cả một sao kê ngân hàng; số tiền là khoản cộng lớn nhất",
   "signin.lead": "Dành cho người vận hành cổng này.",
   "overview.lead": "Hôm nay, và những việc đang chờ bạn.",
   "overview.tasks": "Việc cần người xử lý",
@@ -176,7 +177,7 @@ export const text: Dictionary = {
   "account.wallet": "Ví",
   "account.available": "Khả dụng",
   "account.held": "Đang giữ cho lượt gọi",
-  "account.charged": "Đã tính phí từ {from}",
+  "account.charged": "Đã tính phí từ {from} đến {to}",
   "account.movements": "Dòng tiền từ {from} đến {to}",
   "account.cut": "Các khoản cũ nhất không hiện: hãy chọn khoảng ngắn hơn.",
   "account.keys": "Khóa API",
@@ -245,6 +246,7 @@ export const text: Dictionary = {
   "call.state.refused": "Cổng đã từ chối lượt gọi này.",
   "call.hold": "Đã giữ chỗ",
   "call.refund": "Hoàn tiền",
+  "call.refunded": "Đã hoàn",
   "call.refund.amount": "Tổng số hoàn của lượt gọi này",
   actions: "Thao tác",
   "nav.report": "Báo cáo",

@@ -1,3 +1,4 @@
+import { ApiError } from "../../page-parts/browser/api-error.ts";
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { field, notice } from "../../page-parts/browser/form.ts";
 import { vnd } from "../../page-parts/browser/format.ts";
@@ -50,11 +51,12 @@ export function openAssign(transfer: Transfer, done: Done, to = ""): void {
     about: [about(transfer), alikeNotice(transfer)],
     fields: [owner, reason],
     async request() {
-      // The gateway takes the code of an order, or the id of an account; it says that it knows no such address.
-      const to = isOrder()
-        ? { order: named() }
-        : { account: (await findAccount(named())) ?? named() };
-      return { path: pathOf(transfer, "assign"), body: { ...to, reason: reason.input.value } };
+      const path = pathOf(transfer, "assign");
+      const given = { reason: reason.input.value };
+      if (isOrder()) return { path, body: { order: named(), ...given } };
+      const account = await findAccount(named());
+      if (account === undefined) throw new ApiError(404, null, t("calls.noaccount"), null);
+      return { path, body: { account, ...given } };
     },
     command: () =>
       commandText("transfer assign", {

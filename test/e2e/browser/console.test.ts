@@ -489,6 +489,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.getByRole("button", { name: "Record them" }).click();
     await dialog.getByRole("button", { name: "Record them" }).click();
     await page.getByText("They are recorded.").waitFor();
+    t.equal(await page.getByRole("heading", { name: "Not in the statement" }).count(), 1);
     const { body } = await admin(stage.gateway, "GET", "/transfers?query=FT9");
     t.match(body["list"], [{ state: "unmatched", source: "import" }]);
     const { body: unclear } = await admin(stage.gateway, "GET", "/transfers?query=88");
@@ -802,6 +803,29 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await dialog.waitFor({ state: "detached" });
     await page.locator("main .card").waitFor({ state: "detached" });
     t.strictSame(await isOff(), []);
+    const { body } = await admin(stage.gateway, "GET", "/models");
+    type Sold = { id: string; routes: { upstream: string }[] };
+    const sold = (body["list"] as Sold[]).find(({ routes }) =>
+      routes.some(({ upstream }) => upstream === "deepseek"),
+    );
+    await open(page, "/upstreams");
+    await page.getByRole("button", { name: "Switch off: deepseek", exact: true }).click();
+    await dialog.getByLabel("One model only").fill(String(sold?.id));
+    await dialog.getByLabel("Reason").fill("trial");
+    await dialog.getByRole("button", { name: "Switch off" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const [model] = (await isOff()) ?? [];
+    t.match(model, /./);
+    await page.getByRole("button", { name: `Switch on: deepseek ${model}` }).click();
+    t.equal(await dialog.getByLabel("One model only").count(), 0);
+    t.match(
+      await dialog.locator(".cli code").textContent(),
+      `upstream on --name deepseek --model ${model}`,
+    );
+    await dialog.getByLabel("Reason").fill("over");
+    await dialog.getByRole("button", { name: "Switch on" }).click();
+    await dialog.waitFor({ state: "detached" });
+    t.strictSame(await isOff(), []);
   });
 
   t.test("filters calls in the address, exports them, and shows the command", async (t) => {
@@ -917,6 +941,248 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     t.match(asked.join("\n"), new RegExp(`query=${key.slice(0, 10)}&`));
   });
 
+  t.test("cuts a key that is pasted into the filter of a list", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor);
+    const key = `tg-${"k".repeat(40)}`;
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    for (const [path, label] of [
+      ["/customers", "Email, id or API key"],
+      ["/calls", "Key id"],
+      ["/money", "Order code or bank reference"],
+    ] as const) {
+      await open(page, path);
+      const filter = page.getByLabel(label);
+      await filter.fill(key);
+      await filter.press("Enter");
+      await page.waitForFunction(() => location.search.includes("=tg-"));
+      await page.waitForLoadState("networkidle");
+      t.equal(await filter.inputValue(), key.slice(0, 10), path);
+      t.match(await page.evaluate(() => location.href), new RegExp(`=${key.slice(0, 10)}$`));
+    }
+    t.strictSame(
+      asked.filter((url) => url.includes(key.slice(0, 14))),
+      [],
+    );
+  });
+
+  t.test("shows that a key is paused where it is sought, and resumes it there", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const path = `/accounts/${accountId}/keys`;
+    const { body } = await admin(stage.gateway, "POST", path, { name: "leaked" });
+    await admin(stage.gateway, "POST", `/keys/${body["id"]}/limits`, { paused: true });
+    await signIn(visitor, `/search?q=${body["id"]}`);
+    const row = page.locator("main tbody tr", { hasText: "leaked" });
+    t.match(await row.textContent(), /Paused/);
+    t.strictSame(await row.getByRole("button").allTextContents(), [
+      "Limits",
+      "Resume",
+      "Revoke",
+      "Id",
+    ]);
+  });
+
+  t.test("shows what was found for the newest words, however slow the older ones", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor, "/search");
+    let answerFirst = () => {};
+    const first = new Promise<void>((resolve) => {
+      answerFirst = resolve;
+    });
+    await page.route("**/admin/v1/accounts?query=minh*", async (route) => {
+      await first;
+      await route.continue();
+    });
+    await page.getByRole("searchbox").fill("minh");
+    await page.keyboard.press("Enter");
+    await page.getByRole("searchbox").fill("nothing-has-this");
+    await page.keyboard.press("Enter");
+    await page.getByText("Nothing found.").waitFor();
+    const reply = page.waitForResponse("**/admin/v1/accounts?query=minh*");
+    answerFirst();
+    await (await reply).finished();
+    await page.waitForTimeout(500);
+    t.equal(await page.getByText("Nothing found.").count(), 1);
+    t.equal(await page.getByRole("link", { name: EMAIL }).count(), 0);
+  });
+
+  t.test("reads a period once its date is typed, and keeps the field until then", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor);
+    for (const [path, read] of [
+      [`/customers/${accountId}`, "/ledger?"],
+      ["/calls", "/calls?"],
+    ] as const) {
+      await open(page, path);
+      let reads = 0;
+      page.on("request", (request) => {
+        if (request.url().includes(read)) reads += 1;
+      });
+      const from = page.getByLabel("From", { exact: true });
+      await from.fill("2026-10-20");
+      await settled(page);
+      await page.waitForLoadState("networkidle");
+      const before = reads;
+      await from.focus();
+      // The same in each order of day and month.
+      await page.keyboard.type("11112025");
+      t.equal(await from.inputValue(), "2025-11-11", path);
+      t.equal(reads, before, `${path} waits for the whole date`);
+      await page.keyboard.press("Enter");
+      await page.waitForFunction(() => location.search.includes("from=2025-11-11"));
+      await settled(page);
+      t.ok(reads > before, path);
+    }
+    const to = "2026-10-31";
+    await open(page, `/customers/${accountId}?from=2026-10-01&to=${to}`);
+    await page.getByText("Charged from 01/10/2026 to 31/10/2026").waitFor();
+  });
+
+  t.test("says that a call was refunded before, and how much", async () => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const caller = await createCustomer(stage.gateway, { creditVnd: 100_000 });
+    const reply = await post(stage.gateway, paths.messages, caller, bodies.messages({}));
+    const id = reply.headers.get("x-request-id");
+    await until("the call is in the ledger", async () => {
+      const { body } = await admin(stage.gateway, "GET", `/calls/${id}`);
+      return Boolean(body["ledger"]);
+    });
+    await signIn(visitor, `/calls/${id}`);
+    const dialog = page.getByRole("dialog");
+    const ask = async () => {
+      await page.getByRole("button", { name: "Refund" }).click();
+      await dialog.getByLabel("Amount of all refunds of this call").fill("0.01");
+      await dialog.getByLabel("Reason").fill("too slow");
+      await dialog.getByRole("button", { name: "Refund" }).click();
+    };
+    await ask();
+    await dialog.getByText("Credit 0.01 đ to").waitFor();
+    await dialog.getByRole("button", { name: "Yes, do it" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await settled(page);
+    await page
+      .locator("main dl > div", { hasText: "Refunded" })
+      .getByText(/^0\.01\sđ$/)
+      .waitFor();
+    await ask();
+    await dialog.getByText("It had counted before, and nothing has changed.").waitFor();
+  });
+
+  t.test("refuses in the language of the page, with the amount", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "vi" });
+    const { page } = visitor;
+    const poor = await createCustomer(stage.gateway, { creditVnd: 1_500 });
+    await signIn(visitor, `/customers/${poor.accountId}`);
+    await page.getByRole("button", { name: "Trừ tiền", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Số tiền").fill("2000");
+    await dialog.getByLabel("Lý do").fill("Thử");
+    await dialog.locator("button[type=submit]").click();
+    await dialog.getByText("Trừ 2.000 đ").waitFor();
+    await dialog.locator("button[type=submit]").click();
+    await dialog.locator(".notice.bad").waitFor();
+    t.match(await dialog.locator(".notice.bad").textContent(), /Ví chỉ còn 1\.500\sđ/);
+  });
+
+  t.test("says that no customer has the address that a transfer is assigned to", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor, `/money/${transferId}`);
+    await page
+      .getByRole("button", { name: /^Assign/ })
+      .first()
+      .click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Customer or order").fill("nobody@shop.test");
+    await dialog.getByLabel("Reason").fill("x");
+    await dialog.getByRole("button", { name: "Assign" }).click();
+    await dialog.locator(".notice.bad").last().waitFor();
+    t.match(await dialog.locator("[role=alert]").textContent(), "No customer has this address.");
+  });
+
+  t.test("finds a model however its name is written", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await signIn(visitor, "/models?query=Claude");
+    t.match(await page.locator("main tbody tr").allTextContents(), [/claude/]);
+  });
+
+  t.test("writes a file as a Vietnamese spreadsheet reads it", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "vi" });
+    const { page } = visitor;
+    await signIn(visitor, "/report?by=model");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "CSV" }).click(),
+    ]);
+    const [head, row] = readFileSync(await download.path(), "utf8").split("\r\n");
+    t.match(head, /model;.*revenue_vnd/);
+    t.match(row, /;\d+,\d+;/);
+  });
+
+  t.test("shows the first rows whole after more of them were asked for", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const row = (sequence: number) => ({
+      ...{ id: `t${sequence}`, sequence, state: "credited", cause: null, direction: "in" },
+      ...{ amount_vnd: "1", account: null, order: null, content: `n${sequence}.` },
+      received_at: new Date().toISOString(),
+    });
+    let newest = 100;
+    let answerMore = () => {};
+    const more = new Promise<void>((resolve) => {
+      answerMore = resolve;
+    });
+    await page.route("**/admin/v1/transfers?*", async (route) => {
+      const before = new URL(route.request().url()).searchParams.get("before");
+      if (before !== null) await more;
+      const first = before === null ? newest : Number(before) - 1;
+      await route.fulfill({ json: Array.from({ length: 50 }, (_, n) => row(first - n)) });
+    });
+    const now = Date.now();
+    await page.clock.install({ time: now });
+    await page.clock.pauseAt(now + 1_000);
+    await signIn(visitor, "/money");
+    await page.getByText("n100.").waitFor();
+    await page.getByRole("button", { name: "Show more" }).first().click();
+    newest = 105;
+    const again = page.waitForResponse(/\/transfers\?(?!.*before)/);
+    await page.clock.runFor(11_000);
+    await (await again).finished();
+    answerMore();
+    await page.getByText("n1.", { exact: true }).waitFor();
+    const seen = (await page.locator("main").textContent()) ?? "";
+    for (const n of [100, 56, 51, 50, 1]) t.ok(seen.includes(`n${n}.`), `n${n}`);
+  });
+
+  t.test("reads what customers have spent once for all pages of their list", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    await page.route("**/admin/v1/accounts?*", (route) => {
+      const after = Number(new URL(route.request().url()).searchParams.get("after") ?? 0);
+      const created_at = new Date().toISOString();
+      const rows = Array.from({ length: 50 }, (_, n) => ({
+        ...{ id: String(after + n + 1), email: `c${after + n + 1}@shop.test`, balance_vnd: "0" },
+        ...{ status: "active", discount_bps: 0, created_at },
+      }));
+      return route.fulfill({ json: rows });
+    });
+    let reports = 0;
+    page.on("request", (request) => {
+      if (request.url().includes("/report?by=account")) reports += 1;
+    });
+    await signIn(visitor, "/customers");
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.getByRole("link", { name: "c100@shop.test" }).waitFor();
+    t.equal(reports, 1);
+  });
+
   t.test("finds the owner of an order that is not paid yet", async (t) => {
     const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
     const { page } = visitor;
@@ -944,6 +1210,28 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.clock.runFor(2_000);
     await again;
     t.equal(reads, 1);
+  });
+
+  t.test("says so while a page cannot be read again", async (t) => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
+    const { page } = visitor;
+    const now = Date.now();
+    await page.clock.install({ time: now });
+    await page.clock.pauseAt(now + 1_000);
+    for (const path of ["", "/money"]) {
+      await page.unrouteAll();
+      if (path === "") await signIn(visitor, path);
+      else await open(page, path);
+      const stale = page.locator("main > .notice.bad", { hasText: "This page is as of" });
+      t.equal(await stale.count(), 0);
+      await page.route("**/admin/v1/**", (route) => route.abort());
+      await page.clock.runFor(11_000);
+      await stale.waitFor();
+      t.match(await stale.textContent(), /Cannot reach the server/);
+      await page.unrouteAll();
+      await page.evaluate(() => dispatchEvent(new Event("online")));
+      await stale.waitFor({ state: "detached" });
+    }
   });
 
   t.test("is read by no script, frame or form of another site", async (t) => {

@@ -7,6 +7,7 @@ import { pages } from "../../../plugins/console/browser/page-table.ts";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { notify, transfer } from "../../plugins/topup/topups.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
 import {
   createOperator,
   OPERATOR_PASSWORD,
@@ -37,9 +38,11 @@ t.test("operators in the console", async (t) => {
       email: "minh@customer.test",
       creditVnd: 900,
     }));
-    for (const role of roles.names) {
-      people[role] = await createOperator(gateway, role, `${role}@shop.test`);
-      codes.set(role, [...(people[role]?.recoveryCodes ?? [])]);
+    for (const name of [...roles.names, "alone"]) {
+      const role = name === "alone" ? "owner" : name;
+      const person = await createOperator(gateway, role, `${name}@shop.test`);
+      people[name] = person;
+      codes.set(name, [...person.recoveryCodes]);
     }
     await admin(gateway, "POST", "/tokens", { name: "billing-job", role: "finance" });
   });
@@ -263,8 +266,11 @@ t.test("operators in the console", async (t) => {
     await person.fill("input[type=password]", OPERATOR_PASSWORD);
     await person.fill("input[autocomplete=one-time-code]", totpCode(secret.replace(/\s/g, "")));
     await person.click("button[type=submit]");
-    await person.locator("[data-codes]").waitFor();
+    const codes = (await person.locator("[data-codes]").textContent()) ?? "";
     t.strictSame(await findings(person), [], "codes");
+    await person.getByRole("button", { name: "English" }).click();
+    await person.getByText("Keep these recovery codes").waitFor();
+    t.equal(await person.locator("[data-codes]").textContent(), codes, "in the other language too");
     await person.click("button[type=submit]");
     await person.locator(".bottombar").waitFor();
     const isExpected = (text: string) => /status of 401 .*\/sign-in/.test(text);
@@ -303,6 +309,50 @@ t.test("operators in the console", async (t) => {
     await dialog.getByRole("button", { name: "Yes, do it" }).click();
     await dialog.waitFor({ state: "detached" });
     t.equal((await wallet(stage.gateway, accountId)).balance, "7001900");
+  });
+
+  t.test("an idle session compares a bank's statement, and records it with a proof", async (t) => {
+    const { page } = await signedIn("finance");
+    await open(page, "/money/statement");
+    await ledgerSql(
+      stage.gateway,
+      "update operator_sessions set proven_at = now() - interval '16 minutes'",
+    );
+    const csv = "Ngày giao dịch;Số bút toán;Ghi nợ;Ghi có;Nội dung\n2026-11-20;FT77;;123456;ai do";
+    await page.setInputFiles("input[type=file]", {
+      ...{ name: "bank.csv", mimeType: "text/csv", buffer: Buffer.from(csv) },
+    });
+    const compared = page.locator("main section", { hasText: "Comparison" });
+    await compared.or(page.locator("main .notice.bad")).first().waitFor();
+    t.strictSame(await page.locator("main .notice.bad").allTextContents(), []);
+    await page.getByRole("button", { name: "Record them" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Record them" }).click();
+    await dialog.getByLabel("Your password, or a code from the app").fill(OPERATOR_PASSWORD);
+    await dialog.getByRole("button", { name: "Record them" }).click();
+    await page.getByText("They are recorded.").waitFor();
+  });
+
+  t.test("an owner who resets himself keeps the link until he has closed it", async (t) => {
+    const { page } = await signedIn("alone");
+    await open(page, "/operators");
+    await page.getByRole("button", { name: "Reset: alone@shop.test" }).click();
+    const dialog = page.getByRole("dialog");
+    t.match(await dialog.locator("p").first().textContent(), /This is you/);
+    await dialog.getByRole("button", { name: "Reset" }).click();
+    await dialog.locator("[data-secret]").waitFor();
+    await page.waitForLoadState("networkidle");
+    t.match(await dialog.locator("[data-secret]").textContent(), /join#token=/);
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByText("Your session has ended.").waitFor();
+  });
+
+  t.test("the language can be changed on a phone", async (t) => {
+    const { page } = await signedIn("viewer", { viewport: PHONE, locale: "vi" });
+    await page.getByRole("button", { name: "English" }).click({ timeout: 5_000 });
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    t.strictSame(await sticksOut(page), []);
+    await picture(page, "phone-language-en");
   });
 
   for (const [locale, viewport] of [

@@ -1,5 +1,5 @@
 import t from "tap";
-import { committedWallet, createCustomer, wallet } from "../../support/admin.ts";
+import { admin, committedWallet, createCustomer, wallet } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { callMicroVnd, callOnce } from "../../support/outage.ts";
@@ -58,6 +58,9 @@ t.test("npm run admin -- quarantine", async (t) => {
     t.equal((await runReconcile(gateway)).code, 1);
     const retried = await run("quarantine", "retry", "--call", callId);
     t.equal(retried.code, 0, retried.stderr);
+    const { body } = await admin(gateway, "GET", `/actions?account=${accountId}`);
+    const said = `committed the call ${callId} of `;
+    t.ok(JSON.stringify(body).includes(said), "it is in the trail of its customer");
     t.strictSame(JSON.parse(retried.stdout), { call_id: callId, status: "settled" });
     await assertReconciled(gateway);
     const { balance } = await wallet(gateway, accountId);

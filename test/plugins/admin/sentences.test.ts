@@ -31,6 +31,35 @@ t.test("the audit trail says in sentences who did what", async (t) => {
       "lan@shop.vn refunded the call 01b3; the result is not known",
     ],
     [
+      { ...REFUND, account: LAN.account, details: { call: "01b3" } },
+      "lan@shop.vn refunded the call 01b3 of minh@example.com",
+    ],
+    [
+      {
+        ...LAN,
+        action: "POST /admin/v1/transfers/:transfer/assign",
+        details: { transfer: "T1", order: "NAP123" },
+      },
+      "lan@shop.vn assigned the transfer T1 to minh@example.com, order NAP123",
+    ],
+    [
+      {
+        ...REFUND,
+        action: "POST /admin/v1/transfers/:transfer/assign",
+        details: { transfer: "T1", order: "NAP999" },
+        status: 404,
+      },
+      "lan@shop.vn assigned the transfer T1, order NAP999; it was refused (404)",
+    ],
+    [
+      {
+        ...LAN,
+        action: "POST /admin/v1/transfers/:transfer/reverse",
+        details: { transfer: "T1" },
+      },
+      "lan@shop.vn took the transfer T1 of minh@example.com back",
+    ],
+    [
       { ...REFUND, details: { top_up: "transfer:5", amount_vnd: 1500 } },
       "lan@shop.vn refunded 1,500 đ of the top-up transfer:5",
     ],

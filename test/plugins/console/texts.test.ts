@@ -34,6 +34,25 @@ t.test("the texts of the console", async (t) => {
     t.ok(same.length < 10, same.join("\n"));
   });
 
+  t.test("say why a change was refused, by the code of its refusal", async (t) => {
+    const codes = [
+      ...["plugins/operators/approvals.ts", "plugins/operators/routes.ts"],
+      ...["plugins/topup/transfer-routes.ts", "plugins/accounts/operator-routes.ts"],
+      ...["plugins/admin/money.ts", "plugins/admin/accounts.ts"],
+      "core/money/correction-json.ts",
+    ].flatMap((file) => {
+      const source = readFileSync(join(packageRoot, file), "utf8");
+      return [...source.matchAll(/\bcode: "(\w+)"/g)].map((match) => match[1] ?? "");
+    });
+    t.ok(codes.length > 10);
+    // A form waits for a second person, and says the amounts of the others.
+    const others = ["approval_needed", "above_cause", "corrected_before"];
+    const silent = codes.filter(
+      (code) => !others.includes(code) && !keys.includes(`error.${code}`),
+    );
+    t.strictSame([...new Set(silent)], []);
+  });
+
   t.test("choose between one and many wherever a number stands before a word", async (t) => {
     const counted = Object.entries(english).filter(([, text]) => /\{count\} [a-z]/.test(text));
     t.strictSame(counted, []);

@@ -229,6 +229,44 @@ t.test("money that went wrong", async (t) => {
     }
   });
 
+  t.test("all that was moved by hand is in the trail of its customer", async (t) => {
+    const caller = await createCustomer(gateway, { creditVnd: 100_000 });
+    const { accountId } = caller;
+    const body = bodies.messages({ input_tokens: 10, output_tokens: 990 });
+    assert.equal((await post(gateway, paths.messages, caller, body)).status, 200);
+    const call = String((await billedCall(gateway, caller))["call_id"]);
+    assert.equal((await refund({ call })).status, 200);
+    const { code } = await order(gateway, accountId);
+    const told = transfer({ content: "no code", transferAmount: 100_000 });
+    await notify(gateway, told);
+    const id = String(told["id"]);
+    const byOrder = { order: code.toLowerCase(), reason: "by e-mail" };
+    const path = `/transfers/${id}/assign`;
+    assert.equal((await admin(gateway, "POST", path, byOrder)).status, 200);
+    const other = await createCustomer(gateway);
+    assert.equal((await assign(id, other.accountId)).status, 409);
+    assert.equal((await reverse(id)).status, 200);
+    await credit(gateway, accountId, 50, `gift-${id}`);
+    assert.equal((await refund({ top_up: `gift-${id}` })).status, 200);
+    const { email } = (await admin(gateway, "GET", `/accounts/${accountId}`)).body;
+    const { body: trail } = await admin(gateway, "GET", `/actions?account=${accountId}`);
+    const sentences = (trail["list"] as { sentence: string }[]).map(({ sentence }) => sentence);
+    for (const said of [
+      `refunded the call ${call} of ${email}`,
+      `assigned the transfer ${id} to ${email}, order ${code.toLowerCase()}`,
+      `took the transfer ${id} of ${email} back`,
+      `refunded the top-up gift-${id} of ${email}`,
+    ])
+      t.ok(
+        sentences.some((sentence) => sentence.includes(said)),
+        `${said}: ${sentences.join("; ")}`,
+      );
+    const refused = await admin(gateway, "GET", `/actions?account=${other.accountId}&limit=1`);
+    t.match(refused.body["list"], [
+      { sentence: /^The admin token \w+ assigned .*refused \(409\)$/ },
+    ]);
+  });
+
   t.test("references of causes are the gateway's own", async (t) => {
     const { accountId } = await createCustomer(gateway);
     for (const reference of ["transfer:5", "taken-back:1:transfer:5", "refund:1:x"]) {

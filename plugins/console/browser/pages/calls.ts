@@ -123,6 +123,9 @@ function money(call: CallStory): HTMLElement {
           ] as const,
           [t("movement.after"), exactVnd(ledger.balance_after_vnd)] as const,
         ]),
+    ...(call.refunded_vnd === "0"
+      ? []
+      : [[t("call.refunded"), exactVnd(call.refunded_vnd)] as const]),
     ...(writtenOff === "0" ? [] : [[t("call.writtenoff"), exactVnd(writtenOff)] as const]),
     [t("report.cost"), cost === null ? t("unknown") : exactVnd(cost)],
     [

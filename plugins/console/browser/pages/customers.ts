@@ -2,12 +2,12 @@ import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { date, dayBefore, percent, vnd } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { stateBadge } from "../badge.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { Account, Report } from "../contract.ts";
-import { showCustomer, stateBadge } from "../customer.ts";
+import { showCustomer } from "../customer.ts";
 import { list } from "../list.ts";
-import { withoutSecret } from "../secret.ts";
 import { get, hasCommand } from "../session.ts";
 import { showStatement } from "../statement.ts";
 import type { Column } from "../table.ts";
@@ -28,6 +28,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
   if (part === "statements" && month) return showStatement(root, account, month, signal);
   if (rest !== "") return showCustomer(root, rest, signal);
   const from = dayBefore(DAYS - 1);
+  let report: Promise<Report | undefined>;
   const { element } = list<Listed>({
     title: t("nav.customers"),
     signal,
@@ -65,14 +66,15 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
       { title: t("customers.since"), cell: ({ created_at }) => date(created_at) },
     ],
     async load({ query = "", having }, limit, next) {
-      const asked = { query: withoutSecret(query), having, limit, balances: "true", ...next };
-      const [found, report] = await Promise.all([
-        get<Listed[]>("/accounts", asked),
-        hasCommand("report")
-          ? get<Report>("/report", { by: "account", from, to: dayBefore(0), limit: REPORTED_MAX })
-          : undefined,
-      ]);
-      const spent = new Map(report?.rows.map((row) => [row.account_id, row.revenue_vnd]));
+      const asked = { query, having, limit, balances: "true", ...next };
+      const period = { from, to: dayBefore(0) };
+      // One for all pages of a list, or of a file.
+      if (next["after"] === undefined)
+        report = hasCommand("report")
+          ? get<Report>("/report", { by: "account", ...period, limit: REPORTED_MAX })
+          : Promise.resolve(undefined);
+      const [found, spending] = await Promise.all([get<Listed[]>("/accounts", asked), report]);
+      const spent = new Map(spending?.rows.map((row) => [row.account_id, row.revenue_vnd]));
       const rows = found.map((row) => ({ ...row, spent_vnd: spent.get(row.id) }));
       const last = rows.at(-1);
       return { rows, next: last && rows.length === limit ? { after: last.id } : undefined };
@@ -80,7 +82,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     command: ({ query = "", having }) =>
       query === ""
         ? commandText("account list", { having })
-        : commandText("account find", { query: withoutSecret(query), having }),
+        : commandText("account find", { query, having }),
     file: "customers",
     none: t("search.none"),
   });

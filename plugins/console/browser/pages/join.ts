@@ -22,6 +22,7 @@ interface Joined {
 /** Kept for a change of the language, which shows the page again: each request makes another secret. */
 let link = "";
 let opened: Promise<Opened> | undefined;
+let joined: Joined | undefined;
 
 /** The page of an invitation: a person sets the password and the second factor, and gets recovery codes. */
 export async function render({ root, signal }: PageContext): Promise<void> {
@@ -29,10 +30,12 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   if (given !== null) {
     link = given;
     opened = undefined;
+    joined = undefined;
   }
   signOut();
   const place = el("div", { class: "stack" });
   fill(root, authCard(t("join.title"), t("join.lead"), place));
+  if (joined) return showCodes(place, joined);
   try {
     opened ??= post<Opened>("/join", { token: link });
     const shown = await opened;
@@ -57,7 +60,7 @@ function showForm(place: HTMLElement, shown: Opened): void {
   });
   const submit = async () => {
     const given = { token: link, password: password.input.value, code: code.input.value };
-    const joined = await post<Joined>("/join/confirm", given);
+    joined = await post<Joined>("/join/confirm", given);
     opened = undefined;
     showCodes(place, joined);
   };
@@ -68,11 +71,12 @@ function showForm(place: HTMLElement, shown: Opened): void {
   );
 }
 
-/** Recovery codes are shown only this once. */
+/** Recovery codes are shown only this once, in either language. */
 function showCodes(place: HTMLElement, { token, recovery_codes: codes }: Joined): void {
   const text = codes.join("\n");
   const enter = async () => {
     await signIn(token);
+    joined = undefined;
     go(BASE, { replace: true });
   };
   fill(

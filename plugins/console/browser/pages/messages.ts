@@ -102,7 +102,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     messages.element,
     may("operations") && channels(),
   );
-  keepFresh(signal, async () => {
+  keepFresh(messages.element, signal, async () => {
     // A form stays as it is until it is closed.
     if (document.querySelector("dialog[open]") === null) await messages.refresh();
   });

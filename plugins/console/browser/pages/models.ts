@@ -14,6 +14,7 @@ import { commandText } from "../command-line.ts";
 import type { Model, RecordedPrice, Report, SumsRow } from "../contract.ts";
 import { list } from "../list.ts";
 import { priceColumns, reloadPart } from "../price-reload.ts";
+import { plain } from "../section.ts";
 import { get, hasCommand } from "../session.ts";
 import { t } from "../text.ts";
 
@@ -149,7 +150,9 @@ function running(signal: AbortSignal): HTMLElement {
       const rows = models
         .filter((model) => offered === "" || model.offered === (offered === "yes"))
         .filter(({ id, routes }) =>
-          [id, ...routes.map(({ upstream }) => upstream)].some((text) => text.includes(query)),
+          [id, ...routes.map(({ upstream }) => upstream)].some((text) =>
+            plain(text).includes(plain(query)),
+          ),
         )
         .map((model) => ({ ...model, sums: sums.get(model.id) }));
       const [version] = new Set(models.map(({ catalogue }) => catalogue));

@@ -83,7 +83,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
   });
   const vouchers = hasCommand("voucher list") && voucherList(signal);
   fill(root, pageHead(t("nav.money"), t("money.lead"), parts("")), transfers.element, vouchers);
-  keepFresh(signal, async () => {
+  keepFresh(transfers.element, signal, async () => {
     // A form stays as it is until it is closed.
     if (document.querySelector("dialog[open]") === null) await transfers.refresh();
   });

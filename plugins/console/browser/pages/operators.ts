@@ -8,7 +8,7 @@ import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { openChange } from "../change.ts";
 import { commandText } from "../command-line.ts";
 import { section } from "../section.ts";
-import { get, may, post } from "../session.ts";
+import { get, may, ownName, post } from "../session.ts";
 import { t } from "../text.ts";
 
 const ROLES = ["viewer", "support", "finance", "operations", "owner"] as const;
@@ -157,7 +157,8 @@ function showing(field: "link" | "token", done: Done) {
         el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
       ),
     );
-    await done();
+    // Of an owner who has reset himself, the next request ends the session, and with it the dialog.
+    dialog.addEventListener("close", () => void done());
   };
 }
 
@@ -193,7 +194,12 @@ function openRole(person: Person, done: Done): void {
 function openReset(person: Person, done: Done): void {
   openChange({
     title: t("operators.reset"),
-    about: el("p", {}, t("operators.reset.about", { email: person.email })),
+    about: el(
+      "p",
+      {},
+      t("operators.reset.about", { email: person.email }),
+      person.email === ownName() && ` ${t("operators.reset.own")}`,
+    ),
     fields: [],
     request: () => ({ path: pathOf(person, "reset"), body: {} }),
     send: showing("link", done),

@@ -6,9 +6,9 @@ import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { Account, CallStory, FoundKey, OpenCall, Order, Transfer } from "../contract.ts";
-import { openPause, openRevoke } from "../key-changes.ts";
+import { keyChangeColumns } from "../key-columns.ts";
 import { withoutSecret } from "../secret.ts";
-import { section, smallButton } from "../section.ts";
+import { section } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
 import { t } from "../text.ts";
 
@@ -24,7 +24,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     { type: "search", name: "q", value: asked, maxlength: 254, autocomplete: "off" },
     t("search.hint"),
   );
-  const results = el("div", { class: "grid" });
+  const results = el("div");
   const find = async () => {
     // The address, and so the history, never has a whole key.
     const text = withoutSecret(query.input.value.trim());
@@ -37,7 +37,10 @@ export async function render({ root, signal }: PageContext): Promise<void> {
         text === "" ? `${BASE}/search` : `?${new URLSearchParams({ q: text })}`,
       );
     if (text === "") return fill(results);
-    await loadInto(results, signal, async () => found(text, find));
+    // A slower reading of older words fills its own place.
+    const place = el("div", { class: "grid" });
+    fill(results, place);
+    await loadInto(place, signal, async () => found(text, find));
   };
   const form = el("form", { class: "card", role: "search" }, query.element);
   form.addEventListener("submit", (event) => {
@@ -123,7 +126,7 @@ function commandOf(
 
 /** Keys with what ends their use: one that has leaked is revoked here. */
 function foundKeys(keys: readonly FoundKey[], query: string, done: () => Promise<void>) {
-  return section({
+  return section<FoundKey>({
     title: t("account.keys"),
     rows: keys,
     columns: [
@@ -137,17 +140,7 @@ function foundKeys(keys: readonly FoundKey[], query: string, done: () => Promise
           el("a", { href: `${BASE}/customers/${account_id}` }, email ?? account_id),
       },
       { title: t("key.id"), cell: ({ id }) => el("a", { href: `${BASE}/calls?key=${id}` }, id) },
-      { title: t("customers.state"), cell: ({ status }) => t(`state.${status}`) },
-      {
-        title: t("actions"),
-        cell: (key) =>
-          key.status === "active" &&
-          may("support") && [
-            smallButton(t("key.pause"), key.name, () => openPause(key, done)),
-            " ",
-            smallButton(t("key.revoke"), key.name, () => openRevoke(key, done), "danger"),
-          ],
-      },
+      ...keyChangeColumns(done),
     ],
     none: "",
     file: "keys",

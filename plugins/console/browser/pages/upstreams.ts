@@ -140,7 +140,22 @@ function one(
     ),
     switched_off.length > 0 &&
       !isOff &&
-      notice("info", t("upstreams.models.off", { models: switched_off.join(", ") })),
+      notice(
+        "info",
+        el("p", {}, t("upstreams.models.off")),
+        el(
+          "p",
+          { class: "row" },
+          switched_off.map((model) => [
+            el("code", {}, model),
+            hasCommand("upstream off") &&
+              may("operations") &&
+              button(t("upstreams.on"), `${name} ${model}`, () =>
+                openSwitch({ name, model, off: false, done }),
+              ),
+          ]),
+        ),
+      ),
     figures && upstreamFigures(name, figures),
     keys.length > 0 &&
       subsection({
@@ -238,22 +253,26 @@ function failureText({ at, reason }: { readonly at: string; readonly reason: str
 interface Switch {
   readonly name: string;
   readonly key?: string;
+  readonly model?: string;
   readonly off: boolean;
   readonly done: () => Promise<void>;
 }
 
-function openSwitch({ name, key, off, done }: Switch): void {
-  const model = field(t("upstreams.model"), { maxlength: 200 }, t("upstreams.model.hint"));
+/** Without a key or a model, the form asks for a model. */
+function openSwitch({ name, key, model, off, done }: Switch): void {
+  const asked = field(t("upstreams.model"), { maxlength: 200 }, t("upstreams.model.hint"));
   const reason = field(t("reason"), { required: true, maxlength: 500 });
-  const place = () => ({
-    ...(key !== undefined && { key }),
-    ...(key === undefined && model.input.value !== "" && { model: model.input.value }),
-  });
+  const isAsked = key === undefined && model === undefined;
+  const place = () => {
+    const named = model ?? asked.input.value;
+    if (key !== undefined) return { key };
+    return named === "" ? {} : { model: named };
+  };
   const title = off ? t("upstreams.switch") : t("upstreams.on");
   openChange({
-    title: `${title}: ${name}${key === undefined ? "" : ` …${key}`}`,
+    title: `${title}: ${name}${key === undefined ? "" : ` …${key}`}${model === undefined ? "" : ` ${model}`}`,
     about: off && el("p", {}, t("upstreams.switch.about")),
-    fields: key === undefined ? [model, reason] : [reason],
+    fields: isAsked ? [asked, reason] : [reason],
     request: () => ({
       path: `/upstreams/${encodeURIComponent(name)}/switch`,
       body: { ...place(), off, reason: reason.input.value },
