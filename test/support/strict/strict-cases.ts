@@ -490,6 +490,18 @@ export const responsesCases: readonly StrictCase[] = [
     input({ ...reasoning, encrypted_content: "of another maker" }, fn, output),
   ],
   [
+    "r-message-encrypted",
+    "gpt-5.6-sol",
+    {
+      input: [
+        {
+          ...{ type: "agent_message", author: "/root", recipient: "/root/a" },
+          content: [{ type: "encrypted_content", encrypted_content: "list the files" }],
+        },
+      ],
+    },
+  ],
+  [
     "r-compaction-own",
     "gpt-5.6-sol",
     input({ type: "compaction", encrypted_content: "of another maker" }, user("b")),
