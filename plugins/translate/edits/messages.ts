@@ -1,4 +1,5 @@
 import { arrayOf, EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
+import { isBlank } from "../arguments.ts";
 import { BUDGET_MIN, BUDGETS, clampEffort, type EffortLevel } from "../profile.ts";
 import { inWords } from "../reply-format.ts";
 import { isEnvelope } from "../state/seal.ts";
@@ -23,7 +24,7 @@ const CLEAR_THINKING = "clear_thinking_20251015";
 export function editMessages(draft: Draft): void {
   hoistSystem(draft);
   leaveRefused(draft);
-  leaveForeignState(draft);
+  leaveRefusedBlocks(draft);
   editForcedTool(draft);
   editThinking(draft);
   dropUnsignedThinking(draft);
@@ -51,12 +52,18 @@ function bindThinking(draft: Draft): void {
 }
 
 /**
- * Leaves out thinking without a signature, and thinking that a gateway has signed for another
- * maker: the provider refuses both.
+ * Leaves out what other makers' models have written and the provider refuses: thinking without a signature, or with one that
+ * a gateway has made, and texts of white space.
  */
-function leaveForeignState(draft: Draft): void {
-  if (draft.unread && !draft.unread.types.includes("thinking")) return;
-  leaveBlocks(draft, isForeign);
+function leaveRefusedBlocks(draft: Draft): void {
+  const { unread } = draft;
+  if (unread && !unread.hasBlankText && !unread.types.includes("thinking")) return;
+  leaveBlocks(draft, (block) => isForeign(block) || isBlankText(block));
+}
+
+function isBlankText(block: unknown): boolean {
+  const { type, text } = objectOf(block) ?? {};
+  return type === "text" && typeof text === "string" && isBlank(text);
 }
 
 /** Leaves blocks out of turns of the assistant, and turns of which nothing is left. */

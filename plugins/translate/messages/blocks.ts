@@ -51,9 +51,9 @@ export class BlockWriter {
   /** Index of the first queued item that is not written. */
   private queueHead = 0;
   private waitingChars = 0;
-  /** White space after a call. It is sent only if more text follows. */
+  /** White space at the beginning of a text. It is sent only with more of it: Claude refuses a block that has no more. */
   private blanks: string[] = [];
-  private afterCall = false;
+  private inText = false;
 
   constructor(
     private readonly write: (event: MessagesEvent) => void,
@@ -76,14 +76,14 @@ export class BlockWriter {
 
   private add(piece: string, kind: TextKind): void {
     if (piece === "") return;
-    if (this.afterCall && isBlank(piece)) {
+    if (!this.inText && isBlank(piece)) {
       this.blanks.push(piece);
       this.count(piece.length);
       return;
     }
     const text = this.blanks.length > 0 ? this.blanks.join("") + piece : piece;
     this.blanks = [];
-    this.afterCall = false;
+    this.inText = true;
     if (!this.blocked) {
       this.writeText(text, kind);
       return;
@@ -95,7 +95,7 @@ export class BlockWriter {
   }
 
   thought(thought: Thought): void {
-    this.afterCall = false;
+    this.inText = false;
     if (!this.blocked) {
       this.writeThought(thought);
       return;
@@ -158,7 +158,7 @@ export class BlockWriter {
 
   private begin(call: StreamedCall): void {
     this.blanks = [];
-    this.afterCall = true;
+    this.inText = false;
     if (this.blocked) {
       call.state = "queued";
       this.queue.push({ call });

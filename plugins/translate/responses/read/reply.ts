@@ -10,6 +10,7 @@ import { answeredInputOf, isWrapped } from "../../arguments.ts";
 import type { MessagesContext } from "../../chat/write/request.ts";
 import { brokenForMessages, type Reply, responsesErrorIn200, UNREADABLE } from "../../errors.ts";
 import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../../ids.ts";
+import { textBlocks } from "../../messages/content.ts";
 import { stopOf } from "../../messages/ending.ts";
 import { refusalBlock } from "../../messages/refusal.ts";
 import { originalName } from "../../names.ts";
@@ -79,7 +80,7 @@ function blocksOf(item: JsonObject, context: MessagesContext, random: RandomText
         .flatMap((part) => {
           const { type, text, refusal } = part;
           if (type === "refusal") return [refusalBlock(String(refusal ?? ""), context)];
-          return typeof text === "string" && text !== "" ? [{ type: "text" as const, text }] : [];
+          return typeof text === "string" ? textBlocks(text) : [];
         });
     case "function_call": {
       const name = typeof item["name"] === "string" ? item["name"] : "";

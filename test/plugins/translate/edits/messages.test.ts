@@ -116,6 +116,18 @@ t.test("edits of earlier thinking go with the thinking that is dropped", async (
   t.equal(made.ok && made.body, body, "a body that needs no edit stays as it is");
 });
 
+t.test("texts of white space go out of turns of the assistant", async (t) => {
+  const blank = { type: "text", text: "\n\n" };
+  const asked = { role: "user", content: [blank] };
+  const text = { type: "text", text: "a" };
+  const said = (...content: object[]) => ({ role: "assistant", content });
+  const messages = [asked, said(own, blank, use), result, said(blank), asked, said(text, blank)];
+  const made = edited({ messages }, "messages", HAIKU);
+  if (!made.ok) return t.fail(made.reject.message);
+  t.strictSame(made.body["messages"], [asked, said(own, use), result, asked, said(text)]);
+  t.strictSame(made.dropped, []);
+});
+
 t.test("a turn that the provider has paused is no prefill", async (t) => {
   const question = { role: "user", content: "search" };
   const search = { type: "server_tool_use", id: "s", name: "web_search", input: {} };
