@@ -70,6 +70,11 @@ export class BlockWriter {
     this.add(piece, "text");
   }
 
+  /** Ends the text so far: more of it is a block of its own. */
+  endText(): void {
+    this.inText = false;
+  }
+
   refusal(piece: string): void {
     this.add(piece, this.context.marksRefusals ? "refusal" : "text");
   }
@@ -82,15 +87,16 @@ export class BlockWriter {
       return;
     }
     const text = this.blanks.length > 0 ? this.blanks.join("") + piece : piece;
+    const isNew = !this.inText;
     this.blanks = [];
     this.inText = true;
     if (!this.blocked) {
-      this.writeText(text, kind);
+      this.writeText(text, kind, isNew);
       return;
     }
     this.count(text.length);
     const last = this.queue.at(-1);
-    if (last && "texts" in last && last.kind === kind) last.texts.push(text);
+    if (!isNew && last && "texts" in last && last.kind === kind) last.texts.push(text);
     else this.queue.push({ texts: [text], kind });
   }
 
@@ -185,13 +191,13 @@ export class BlockWriter {
   }
 
   private writeQueued(item: Queued): void {
-    if ("texts" in item) this.writeText(item.texts.join(""), item.kind);
+    if ("texts" in item) this.writeText(item.texts.join(""), item.kind, true);
     else if ("call" in item) this.openCall(item.call);
     else for (const thought of item.thoughts) this.writeThought(thought);
   }
 
-  private writeText(text: string, kind: TextKind): void {
-    if (this.open !== kind) {
+  private writeText(text: string, kind: TextKind, isNew: boolean): void {
+    if (isNew || this.open !== kind) {
       this.start(
         kind,
         kind === "text" ? { type: "text", text: "" } : refusalBlock("", this.context),
