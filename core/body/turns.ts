@@ -12,6 +12,8 @@ export interface Turns {
   /** Names of the fields that calls in `tool_calls` have. */
   readonly callNames: readonly string[];
   readonly types: readonly string[];
+  /** True if a part is a text of white space alone. */
+  readonly hasBlankText: boolean;
   readonly roles: Readonly<Record<string, number>>;
   readonly firstRole: string | undefined;
   readonly lastRole: string | undefined;
@@ -76,6 +78,7 @@ class Seen {
   private readonly names = new Set<string>();
   private readonly callNames = new Set<string>();
   private readonly types = new Set<string>();
+  private hasBlankText = false;
   private readonly roles = new Map<string, number>();
 
   /** Returns false if the turn has more than text, thinking and calls. */
@@ -109,6 +112,8 @@ class Seen {
       for (const part of content) {
         if (!isObject(part) || !PLAIN_PARTS.has(part["type"])) return false;
         this.types.add(String(part["type"]));
+        const { text } = part;
+        if (typeof text === "string" && !/\S/.test(text)) this.hasBlankText = true;
         if (!this.isPlain(part["content"])) return false;
       }
     }
@@ -121,6 +126,7 @@ class Seen {
       names: [...this.names],
       callNames: [...this.callNames],
       types: [...this.types],
+      hasBlankText: this.hasBlankText,
       roles: Object.fromEntries(this.roles),
       firstRole: roleOf(list[0]),
       lastRole: roleOf(list.at(-1)),

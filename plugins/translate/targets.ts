@@ -52,14 +52,15 @@ export function needsSummary(body: RequestBody, model: Model, { upstreams }: Kno
 }
 
 /**
- * Kinds of tools and items that only OpenAI has: those of the client's own machine, and how Codex groups its tools. xAI refuses
- * a request that has one. Its calls are the client's, so they can be functions.
+ * Kinds of tools and items that only OpenAI has: those of the client's own machine, how Codex groups its tools, and what its
+ * agents say to each other. xAI refuses a request that has one. Its calls are the client's, so they can be functions.
  */
 const KINDS_OF_OPENAI = new Set<unknown>([
   ...["custom", "custom_tool_call", "custom_tool_call_output", "namespace", "additional_tools"],
   ...["local_shell", "local_shell_call", "local_shell_call_output"],
   ...["apply_patch", "apply_patch_call", "apply_patch_call_output"],
   ...["tool_search_call", "tool_search_output"],
+  ...["agent_message", "configuration_update", "context_compaction"],
 ]);
 
 /** Returns true if a Responses request has tools or items that the model's provider does not know, although it speaks Responses. */

@@ -134,7 +134,7 @@ function itemsOf(prompt: string): object {
     tools: [{ type: "function", ...tool, strict: false }],
     input: [
       said("How is Huế?"),
-      { type: "message", role: "assistant", content: [begun] },
+      { type: "message", role: "assistant", phase: "commentary", content: [begun] },
       { type: "function_call", call_id, name: "weather", arguments: '{"city":"Huế"}' },
       { type: "function_call_output", call_id, output: RESULT },
       said(prompt),

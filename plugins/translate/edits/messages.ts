@@ -1,4 +1,5 @@
 import { arrayOf, EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
+import { isBlank } from "../arguments.ts";
 import { BUDGET_MIN, BUDGETS, clampEffort, type EffortLevel } from "../profile.ts";
 import { inWords } from "../reply-format.ts";
 import { isEnvelope } from "../state/seal.ts";
@@ -6,6 +7,8 @@ import { editCacheMarks } from "./cache-marks.ts";
 import type { Draft } from "./draft.ts";
 import { editMessagesSchemas } from "./schemas.ts";
 
+/** Blocks of thinking. */
+const THOUGHTS = ["thinking", "redacted_thinking"];
 /** Thinking that is switched off, in each of its forms. */
 const OFF = ["disabled", "between_tools"];
 /** Minimum `top_p` with thinking: the upstream refuses a smaller one. */
@@ -21,7 +24,7 @@ const CLEAR_THINKING = "clear_thinking_20251015";
 export function editMessages(draft: Draft): void {
   hoistSystem(draft);
   leaveRefused(draft);
-  leaveForeignState(draft);
+  leaveRefusedBlocks(draft);
   editForcedTool(draft);
   editThinking(draft);
   dropUnsignedThinking(draft);
@@ -49,26 +52,35 @@ function bindThinking(draft: Draft): void {
 }
 
 /**
- * Leaves out thinking without a signature, and thinking that a gateway has signed for another
- * maker: the provider refuses both.
+ * Leaves out what other makers' models have written and the provider refuses: thinking without a signature, or with one that
+ * a gateway has made, and texts of white space.
  */
-function leaveForeignState(draft: Draft): void {
-  if (draft.unread && !draft.unread.types.includes("thinking")) return;
-  let isEmpty = false;
-  draft.editEntries("messages", (turn) => {
-    const content = arrayOf(turn["content"]);
-    if (turn["role"] !== "assistant" || !content.some(isForeign)) return turn;
-    const kept = content.filter((block) => !isForeign(block));
-    if (kept.length === 0) isEmpty = true;
-    return { ...turn, content: kept };
-  });
-  if (!isEmpty) return;
+function leaveRefusedBlocks(draft: Draft): void {
+  const { unread } = draft;
+  if (unread && !unread.hasBlankText && !unread.types.includes("thinking")) return;
+  leaveBlocks(draft, (block) => isForeign(block) || isBlankText(block));
+}
+
+function isBlankText(block: unknown): boolean {
+  const { type, text } = objectOf(block) ?? {};
+  return type === "text" && typeof text === "string" && isBlank(text);
+}
+
+/** Leaves blocks out of turns of the assistant, and turns of which nothing is left. */
+function leaveBlocks(draft: Draft, isLeft: (block: unknown) => boolean, from = 0): void {
   const turns = draft.entries("messages");
-  const filled = turns.filter((turn) => {
-    const { content } = objectOf(turn) ?? {};
-    return !Array.isArray(content) || content.length > 0;
+  const kept = turns.map((given, at) => {
+    const turn = objectOf(given);
+    const content = arrayOf(turn?.["content"]);
+    if (at < from || turn?.["role"] !== "assistant" || !content.some(isLeft)) return given;
+    const rest = content.filter((block) => !isLeft(block));
+    return rest.length > 0 ? { ...turn, content: rest } : undefined;
   });
-  draft.set("messages", filled);
+  if (kept.every((turn, at) => turn === turns[at])) return;
+  draft.set(
+    "messages",
+    kept.filter((turn) => turn !== undefined),
+  );
 }
 
 function isForeign(entry: unknown): boolean {
@@ -222,21 +234,51 @@ function removePart(draft: Draft, name: string, part: string): void {
 
 /**
  * Drops a budget of thinking in the middle of a step that began without thinking, or whose thinking
- * was another maker's: the provider refuses both together. Source: BerriAI/litellm#17106.
+ * was another maker's: the provider refuses both together. Thinking before one of its calls is enough: without interleaved
+ * thinking, Claude thinks only before the first. Sources: BerriAI/litellm#17106, BerriAI/litellm#18926.
  */
 function dropUnsignedThinking(draft: Draft): void {
   if (draft.object("thinking")?.["type"] !== "enabled") return;
-  const last = draft
+  const step = draft
     .entries("messages")
-    .findLast((turn) => objectOf(turn)?.["role"] === "assistant");
-  const types = arrayOf(objectOf(last)?.["content"]).map((block) => objectOf(block)?.["type"]);
-  const begins = types[0] === "thinking" || types[0] === "redacted_thinking";
-  if (types.includes("tool_use") && !begins) dropThinking(draft);
+    .slice(startOfStep(draft))
+    .filter((turn) => objectOf(turn)?.["role"] === "assistant");
+  if (blocksIn(step.at(-1)).some(isCall) && !step.flatMap(blocksIn).some(isThinking)) {
+    dropThinking(draft);
+  }
 }
 
-/** Drops thinking, and the edits of earlier thinking, which the provider refuses without it. */
+/** Returns the place behind the last turn of the user that brings no results. */
+function startOfStep(draft: Draft): number {
+  const turns = draft.entries("messages");
+  const isBefore = (turn: unknown) =>
+    objectOf(turn)?.["role"] === "user" && !blocksIn(turn).some(isResult);
+  return turns.findLastIndex(isBefore) + 1;
+}
+
+function blocksIn(turn: unknown): readonly unknown[] {
+  return arrayOf(objectOf(turn)?.["content"]);
+}
+
+function isCall(block: unknown): boolean {
+  return objectOf(block)?.["type"] === "tool_use";
+}
+
+function isResult(block: unknown): boolean {
+  return objectOf(block)?.["type"] === "tool_result";
+}
+
+function isThinking(block: unknown): boolean {
+  return THOUGHTS.includes(String(objectOf(block)?.["type"]));
+}
+
+/** Drops thinking, with that of the running step and the edits of earlier thinking, which the provider refuses without it. */
 function dropThinking(draft: Draft): void {
   draft.drop("thinking");
+  const { types } = draft.unread ?? {};
+  if (!types || types.some((type) => THOUGHTS.includes(type))) {
+    leaveBlocks(draft, isThinking, startOfStep(draft));
+  }
   const context = draft.object("context_management");
   const edits = arrayOf(context?.["edits"]);
   const kept = edits.filter((edit) => objectOf(edit)?.["type"] !== CLEAR_THINKING);

@@ -1,18 +1,16 @@
-import { EFFORT_LEVELS, objectOf } from "../../../core/plugin/index.ts";
+import { EFFORT_LEVELS, isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { clampEffort } from "../profile.ts";
 import { unmarked } from "../state/organisation.ts";
-import { isPackedReasoning } from "../state/reasoning.ts";
+import { isOfOpenAi, isPackedReasoning } from "../state/reasoning.ts";
 import type { Draft } from "./draft.ts";
 import { editImages } from "./media.ts";
 import { editResponsesSchemas } from "./schemas.ts";
-
-/** OpenAI's encrypted reasoning is a Fernet token. Source: duolahypercho/codex-router#30. */
-const OPENAI_START = "gAAAAA";
 
 /** Edits a Responses request to what its model takes. */
 export function editResponses(draft: Draft): void {
   editImages(draft, "input");
   fitReasoning(draft);
+  if (draft.profile.maker === "openai") readPlainMessages(draft);
   if (draft.profile.maker === "xai") leaveOutForXai(draft);
   editResponsesSchemas(draft);
   const { sampling, effort_levels: levels, thinking_off: off } = draft.profile;
@@ -49,6 +47,29 @@ function leaveOutForXai(draft: Draft): void {
   // An agent without tools, as for a summary, still says that it leaves the choice to the model: router-for-me/CLIProxyAPI#3704
   const isFree = draft.body["tool_choice"] === "auto" || draft.body["tool_choice"] === "none";
   if (isFree && draft.entries("tools").length === 0) draft.remove("tool_choice");
+}
+
+/**
+ * Agents of Codex send each other text that OpenAI has encrypted; if another maker's model writes it, it stays as it is under
+ * that name, and OpenAI refuses what it cannot decrypt: openai/codex#33267.
+ */
+function readPlainMessages(draft: Draft): void {
+  // The facts about a conversation that is not read are of one without such parts.
+  if (draft.unread) return;
+  draft.editEntries("input", (item) => {
+    const name = item["type"] === "agent_message" ? "content" : "output";
+    const parts = item[name];
+    if (!Array.isArray(parts) || !parts.some(isPlain)) return item;
+    const asText = (part: unknown) =>
+      isPlain(part) ? { type: "input_text", text: part["encrypted_content"] } : part;
+    return { ...item, [name]: parts.map(asText) };
+  });
+}
+
+function isPlain(part: unknown): part is JsonObject {
+  return (
+    isObject(part) && part["type"] === "encrypted_content" && !isOfOpenAi(part["encrypted_content"])
+  );
 }
 
 /**
@@ -92,5 +113,5 @@ function withoutNull(entry: unknown): unknown {
 
 function isForeign(state: string, maker: string | undefined): boolean {
   if (maker === undefined) return false;
-  return isPackedReasoning(state) || state.startsWith(OPENAI_START) !== (maker === "openai");
+  return isPackedReasoning(state) || isOfOpenAi(state) !== (maker === "openai");
 }

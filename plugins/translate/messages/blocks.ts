@@ -51,9 +51,9 @@ export class BlockWriter {
   /** Index of the first queued item that is not written. */
   private queueHead = 0;
   private waitingChars = 0;
-  /** White space after a call. It is sent only if more text follows. */
+  /** White space at the beginning of a text. It is sent only with more of it: Claude refuses a block that has no more. */
   private blanks: string[] = [];
-  private afterCall = false;
+  private inText = false;
 
   constructor(
     private readonly write: (event: MessagesEvent) => void,
@@ -70,32 +70,38 @@ export class BlockWriter {
     this.add(piece, "text");
   }
 
+  /** Ends the text so far: more of it is a block of its own. */
+  endText(): void {
+    this.inText = false;
+  }
+
   refusal(piece: string): void {
     this.add(piece, this.context.marksRefusals ? "refusal" : "text");
   }
 
   private add(piece: string, kind: TextKind): void {
     if (piece === "") return;
-    if (this.afterCall && isBlank(piece)) {
+    if (!this.inText && isBlank(piece)) {
       this.blanks.push(piece);
       this.count(piece.length);
       return;
     }
     const text = this.blanks.length > 0 ? this.blanks.join("") + piece : piece;
+    const isNew = !this.inText;
     this.blanks = [];
-    this.afterCall = false;
+    this.inText = true;
     if (!this.blocked) {
-      this.writeText(text, kind);
+      this.writeText(text, kind, isNew);
       return;
     }
     this.count(text.length);
     const last = this.queue.at(-1);
-    if (last && "texts" in last && last.kind === kind) last.texts.push(text);
+    if (!isNew && last && "texts" in last && last.kind === kind) last.texts.push(text);
     else this.queue.push({ texts: [text], kind });
   }
 
   thought(thought: Thought): void {
-    this.afterCall = false;
+    this.inText = false;
     if (!this.blocked) {
       this.writeThought(thought);
       return;
@@ -158,7 +164,7 @@ export class BlockWriter {
 
   private begin(call: StreamedCall): void {
     this.blanks = [];
-    this.afterCall = true;
+    this.inText = false;
     if (this.blocked) {
       call.state = "queued";
       this.queue.push({ call });
@@ -185,13 +191,13 @@ export class BlockWriter {
   }
 
   private writeQueued(item: Queued): void {
-    if ("texts" in item) this.writeText(item.texts.join(""), item.kind);
+    if ("texts" in item) this.writeText(item.texts.join(""), item.kind, true);
     else if ("call" in item) this.openCall(item.call);
     else for (const thought of item.thoughts) this.writeThought(thought);
   }
 
-  private writeText(text: string, kind: TextKind): void {
-    if (this.open !== kind) {
+  private writeText(text: string, kind: TextKind, isNew: boolean): void {
+    if (isNew || this.open !== kind) {
       this.start(
         kind,
         kind === "text" ? { type: "text", text: "" } : refusalBlock("", this.context),

@@ -26,10 +26,16 @@ export const responsesUpstream: UpstreamSide = {
       client === "responses" ? showsReasoning(body) : asksForReasoning(objectOf(body["thinking"]));
     const made = messagesToResponsesRequest(messages, profile, isShown, state);
     if (!made.ok) return made;
-    const facts = { ...made.context, marksRefusals: client !== "messages" };
-    if (client === "messages") return { ...made, context: { facts } };
-    const { body: request, names } = withClientFields(made.body, client, body);
-    return { ...made, body: request, context: { facts, kept: names } };
+    const isNative = client === "messages";
+    const { body: request, names: kept } = isNative
+      ? { body: made.body, names: undefined }
+      : withClientFields(made.body, client, body);
+    const facts = {
+      ...made.context,
+      ...{ marksRefusals: !isNative, joinsTexts: client === "chat" },
+      isFormatted: request.text?.format !== undefined,
+    };
+    return { ...made, body: request, context: { facts, ...(kept && { kept }) } };
   },
   way(facts, state) {
     const context = { ...facts, state };

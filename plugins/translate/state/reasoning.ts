@@ -11,6 +11,14 @@ export function packReasoning(block: MessagesThinking): string {
   return START + Buffer.from(JSON.stringify(block)).toString("base64url");
 }
 
+/** OpenAI encrypts to Fernet tokens. Source: duolahypercho/codex-router#30. */
+const OPENAI_START = "gAAAAA";
+
+/** Returns true for content that OpenAI has encrypted: reasoning, and messages between agents of Codex. */
+export function isOfOpenAi(content: unknown): boolean {
+  return typeof content === "string" && content.startsWith(OPENAI_START);
+}
+
 /** Returns true for encrypted reasoning that a gateway made. */
 export function isPackedReasoning(state: string): boolean {
   return state.startsWith(START);

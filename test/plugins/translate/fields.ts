@@ -194,6 +194,11 @@ export const FIELDS: readonly Sample[] = [
   r("input.reasoning", input({ type: "reasoning", id: "rs_1", summary: [] }), {
     harmless: "no model but its maker's can read it",
   }),
+  r("input.agent_message", input({ type: "agent_message", author: "a", content: "x" })),
+  r(
+    "input.configuration_update",
+    input({ type: "configuration_update", reasoning: { effort: "low" } }),
+  ),
   r("input.item_reference", input({ type: "item_reference", id: "rs_1" })),
   r("input.compaction", input({ type: "compaction", encrypted_content: "c" })),
   r("input.compaction_trigger", input({ type: "compaction_trigger" })),

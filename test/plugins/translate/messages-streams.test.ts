@@ -182,9 +182,19 @@ t.test("Messages streams: order of blocks", async (t) => {
       seen: { blocks: [A, { type: "text", text: "t\n" }] },
     },
     {
-      rule: "white space before a call is text",
-      deltas: [{ content: "\n" }, tool(0, "a", "f", "{}")],
-      seen: { blocks: [{ type: "text", text: "\n" }, A] },
+      rule: "white space between thinking and a call is no text: Claude refuses such a block",
+      deltas: [{ reasoning: "r" }, { content: "\n" }, { content: "\n" }, tool(0, "a", "f", "{}")],
+      seen: { blocks: [{ thinking: "r" }, A] },
+    },
+    {
+      rule: "white space before text is part of it",
+      deltas: [{ content: "\n" }, { content: "t" }],
+      seen: { blocks: [{ type: "text", text: "\nt" }] },
+    },
+    {
+      rule: "white space alone is no text",
+      deltas: [{ reasoning: "r" }, { content: "\n" }],
+      seen: { blocks: [{ thinking: "r" }] },
     },
     {
       rule: "each signature ends a block of thinking; a repeated one is ignored",

@@ -210,12 +210,13 @@ export const PLACES = { messages: inMessages, chat: inChat, responses: inRespons
 /** Fields that may be left out without a word, and why. */
 export const HARMLESS: readonly (readonly [field: RegExp, why: string])[] = [
   [
-    /\.status$|ToolCall(?:Output)?\.id$|FunctionCallOutput\.id$|CompactionTrigger\.id$/,
+    /\.status$|ToolCall(?:Output)?\.id$|FunctionCallOutput\.id$|(?:CompactionTrigger|UpdateItemParam)\.id$/,
     "the client's own record",
   ],
   [/FunctionCallOutput\.(?:name|namespace)$/, "its call has it"],
   [/Message\.type$|^BetaTool\.type$/, "the default"],
-  [/\.format$/, "text, the default"],
+  [/\.format$|UpdateItemParam\.text$/, "text, the default"],
+  [/UpdateItemParam\.reasoning$/, "empty"],
   [
     /\.(?:caller|async)$|\.toolset_name$/,
     "of a call that has been made: tools of that kind are refused or named",

@@ -93,6 +93,24 @@ for (const [protocol, requests, profiles] of [
   );
 }
 
+t.test("a text of white space goes out of a conversation that is not read", async () => {
+  const said = [
+    { type: "text", text: "\n" },
+    { type: "tool_use", id: "t", name: "f", input: {} },
+  ];
+  const results = [{ type: "tool_result", tool_use_id: "t", content: "b".repeat(9_000) }];
+  const messages = [
+    { role: "user", content: "a" },
+    { role: "assistant", content: said },
+    { role: "user", content: results },
+  ];
+  const json = Buffer.from(JSON.stringify({ max_tokens: 9, messages }));
+  const before = counts.unread;
+  const passed = await made("messages", json, {}, false);
+  assert.equal(counts.unread, before + 1);
+  assert.deepStrictEqual(passed, await made("messages", json, {}, true));
+});
+
 t.test("conversations were not read, and some stayed so", async (t) => {
   // Of random requests: some 31 and 14.
   t.comment(JSON.stringify(counts));

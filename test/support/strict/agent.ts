@@ -136,7 +136,7 @@ function thinks(facts: Facts): boolean {
   const { family, model } = facts;
   switch (family) {
     case "anthropic":
-      return claudeThinks(facts);
+      return claudeThinks(facts) && !(hasBudget(facts) && stepsOf(facts) > 0);
     case "openai":
       return facts.protocol === "responses" && /^(gpt-5|o[0-9])/.test(model);
     case "moonshot":
@@ -152,4 +152,9 @@ function thinks(facts: Facts): boolean {
     default:
       return false;
   }
+}
+
+/** Without interleaved thinking, Claude thinks only before the first call of a turn. */
+function hasBudget({ body }: Facts): boolean {
+  return objectIn(body, "thinking")?.["type"] === "enabled";
 }

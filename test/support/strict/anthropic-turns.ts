@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../provider/ask.ts";
+import { claudeThinks } from "./anthropic-thinking.ts";
 import { blocksOf, isThinkingBlock } from "./message-turns.ts";
 import { type Facts, objectIn, objects, type Rule, text } from "./rule.ts";
 
@@ -31,6 +32,18 @@ function textsIn(turns: readonly JsonObject[]): JsonObject[] {
 /** The turns without system entries, which may stand between others. */
 function spoken({ turns }: Facts): JsonObject[] {
   return turns.filter((turn) => turn["role"] !== "system");
+}
+
+/** The turns of the assistant since a turn of the user that brings no results. */
+function runningStep({ turns }: Facts): JsonObject[] {
+  const start = turns.findLastIndex(
+    (turn) => turn["role"] === "user" && resultsOf(turn).length === 0,
+  );
+  return turns.slice(start + 1).filter((turn) => turn["role"] === "assistant");
+}
+
+function hasThinking(turn: JsonObject): boolean {
+  return blocksOf(turn).some(isThinkingBlock);
 }
 
 /** Returns true for a turn with a tool of the provider, which it continues after `pause_turn`. */
@@ -119,18 +132,24 @@ export const anthropicTurns: readonly Rule[] = [
   },
   {
     id: "a-thinking-first",
-    source: "BerriAI/litellm#17106; anomalyco/opencode#8958",
-    refuses: ({ body, turns }) => {
-      if (objectIn(body, "thinking")?.["type"] !== "enabled") return undefined;
-      const last = turns.findLast((turn) => turn["role"] === "assistant");
-      const [first] = last ? blocksOf(last) : [];
-      return (
-        callIds(last).length > 0 &&
-        first !== undefined &&
-        !isThinkingBlock(first) &&
-        `messages.1.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${text(first["type"])}\``
-      );
+    source: "BerriAI/litellm#17106; anomalyco/opencode#8958; BerriAI/litellm#18926",
+    refuses: (facts) => {
+      if (objectIn(facts.body, "thinking")?.["type"] !== "enabled") return undefined;
+      const step = runningStep(facts);
+      // Without interleaved thinking, Claude thinks only before the first call.
+      if (callIds(step.at(-1)).length === 0 || step.some(hasThinking)) return undefined;
+      const [first] = step.flatMap(blocksOf);
+      return `messages.1.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${text(first?.["type"])}\``;
     },
+  },
+  {
+    id: "a-thinking-off-final",
+    models: /^claude-(haiku|sonnet|opus)-4-[156]/,
+    source: "BerriAI/litellm#18926; tailcallhq/forgecode#1853; microsoft/vscode#282326",
+    refuses: (facts) =>
+      !claudeThinks(facts) &&
+      runningStep(facts).some(hasThinking) &&
+      "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request.",
   },
   {
     id: "a-text-not-empty",

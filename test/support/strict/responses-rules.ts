@@ -1,6 +1,6 @@
 import type { JsonObject } from "../provider/ask.ts";
 import { REASONING, tokensPerMinute } from "./openai.ts";
-import { type Facts, given, objectIn, type Rule, text } from "./rule.ts";
+import { type Facts, given, objectIn, objects, type Rule, text } from "./rule.ts";
 import { openaiSchemaRefusal, openaiStrictRefusal } from "./schema.ts";
 import { checkState, readCompaction } from "./state.ts";
 
@@ -137,6 +137,18 @@ export const responsesRules: readonly Rule[] = [
         `The encrypted content for item ${text(foreign["id"])} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`
       );
     },
+  },
+  {
+    id: "r-message-encrypted",
+    models: /^(gpt-|o[0-9])/,
+    source: "openai/codex#33267; caozhiyuan/copilot-api#339",
+    refuses: ({ turns }) =>
+      turns
+        .flatMap(({ content, output }) => [...objects(content), ...objects(output)])
+        .some(
+          ({ type, encrypted_content }) =>
+            type === "encrypted_content" && !text(encrypted_content).startsWith("gAAAAA"),
+        ) && "Encrypted function output content could not be decrypted or decoded.",
   },
   {
     id: "r-compaction-own",

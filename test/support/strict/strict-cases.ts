@@ -207,6 +207,14 @@ export const messagesCases: readonly StrictCase[] = [
       ...{ max_tokens: 4096, thinking: { type: "enabled", budget_tokens: 2048 } },
     },
   ],
+  [
+    "a-thinking-off-final",
+    "claude-haiku-4-5",
+    turns(
+      ...[user("a"), said([thinking, use("t1")]), user([result("t1")])],
+      ...[said([use("t2")]), user([result("t2")])],
+    ),
+  ],
   ["a-text-not-empty", "claude-opus-5", turns(user([{ type: "text", text: "" }]))],
   ["a-content-not-empty", "claude-opus-5", turns(user([]), said("b"), user("c"))],
   [
@@ -480,6 +488,18 @@ export const responsesCases: readonly StrictCase[] = [
     "r-encrypted-own",
     "grok-4.5",
     input({ ...reasoning, encrypted_content: "of another maker" }, fn, output),
+  ],
+  [
+    "r-message-encrypted",
+    "gpt-5.6-sol",
+    {
+      input: [
+        {
+          ...{ type: "agent_message", author: "/root", recipient: "/root/a" },
+          content: [{ type: "encrypted_content", encrypted_content: "list the files" }],
+        },
+      ],
+    },
   ],
   [
     "r-compaction-own",

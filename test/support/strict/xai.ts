@@ -92,7 +92,8 @@ export const xaiResponses: readonly Rule[] = [
   {
     id: "x-item-types",
     status: 422,
-    source: "router-for-me/CLIProxyAPI#3704; router-for-me/CLIProxyAPI#4434",
+    source:
+      "router-for-me/CLIProxyAPI#3704; router-for-me/CLIProxyAPI#4434; router-for-me/CLIProxyAPI#5207",
     refuses: ({ turns }) =>
       turns.some(({ type }) => !RESPONSES_ITEMS.includes(text(type ?? "message"))) &&
       UNREADABLE_ITEM,

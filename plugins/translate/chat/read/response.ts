@@ -6,7 +6,7 @@ import {
   readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
-import { answeredInputOf, isWrapped } from "../../arguments.ts";
+import { answeredInputOf, isBlank, isWrapped } from "../../arguments.ts";
 import {
   brokenForMessages,
   chatErrorIn200,
@@ -53,7 +53,7 @@ export function chatToMessagesResponse(
   const refusal = stringOf(message["refusal"]);
   const calls = callsOf(message, context, random);
   const content: AnswerBlock[] = thoughtsOf(message).map((thought) => sealed(thought, context));
-  if (text !== "") content.push({ type: "text", text });
+  if (!isBlank(text)) content.push({ type: "text", text });
   else if (refusal !== "") content.push(refusalBlock(refusal, context));
   for (const call of calls) content.push(call);
   if (isLost(finishReason, content.length > 0)) return endedBy(finishReason);

@@ -87,14 +87,23 @@ function addGiven(
     notes.drop("thinking");
     return;
   }
-  request.thinking = withoutNulls(given);
-  if (type !== "enabled") return;
   const path = "thinking.budget_tokens";
-  const budget = notes.number(given, "budget_tokens", path) ?? 0;
+  const budget = notes.number(given, "budget_tokens", path);
+  if (type === "enabled" && budget === undefined) {
+    // The switch of Kimi, GLM, DeepSeek and MiniMax, perhaps with fields of their own. They show what the model thinks.
+    const { type: _, ...own } = withoutNulls(given);
+    for (const name of Object.keys(own)) notes.drop(`thinking.${name}`);
+    request.thinking = { type: "adaptive", display: "summarized" };
+    return;
+  }
+  request.thinking = withoutNulls(given);
+  if (type !== "enabled" || budget === undefined) return;
   if (!circumstances.hasMaxTokens && budget >= request.max_tokens) {
     request.max_tokens = capped(budget + profile.default_max_tokens, profile);
   }
-  if (!Number.isInteger(budget) || budget < BUDGET_MIN || budget >= request.max_tokens) {
+  // A model without budgets gets an effort instead.
+  const isBeyond = profile.thinking !== "adaptive" && budget >= request.max_tokens;
+  if (!Number.isInteger(budget) || budget < BUDGET_MIN || isBeyond) {
     notes.invalid(path, `must be a whole number from ${BUDGET_MIN} to less than max_tokens`);
   }
 }

@@ -1,7 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { arrayOf, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { isGiven, mark, type Scope } from "../../messages/scope.ts";
-import { withObjectType } from "../../schema/root.ts";
+import { customTool, functionTool } from "../../messages/tools.ts";
 import type { MessagesRequest, MessagesTool } from "../../types.ts";
 
 /** Name of the tool that replaces the reply format for models without structured outputs. */
@@ -88,7 +88,7 @@ function declared(body: JsonObject, scope: Scope): MessagesTool[] {
   const functions = notes.array(body, "functions", "functions") ?? [];
   return functions.flatMap((item, at) => {
     const definition = notes.element(item, `functions[${at}]`);
-    return definition ? [functionTool(definition, `functions[${at}]`, scope)] : [];
+    return definition ? [made(functionTool, definition, `functions[${at}]`, scope)] : [];
   });
 }
 
@@ -100,7 +100,8 @@ function toolOf(item: unknown, path: string, scope: Scope): MessagesTool[] {
   if (type === "custom") {
     const { custom: nested = tool } = tool;
     const custom = notes.element(nested, `${path}.custom`);
-    return custom ? [mark(customTool(custom, `${path}.custom`, scope), tool, path, scope)] : [];
+    if (!custom) return [];
+    return [mark(made(customTool, custom, `${path}.custom`, scope), tool, path, scope)];
   }
   if (type !== "function") {
     notes.unsupported(`${path}.type`, "only function and custom tools can be translated");
@@ -108,52 +109,17 @@ function toolOf(item: unknown, path: string, scope: Scope): MessagesTool[] {
   }
   const definition = notes.element(tool["function"], `${path}.function`);
   if (!definition) return [];
-  return [mark(functionTool(definition, `${path}.function`, scope), tool, path, scope)];
+  return [mark(made(functionTool, definition, `${path}.function`, scope), tool, path, scope)];
 }
 
-function functionTool(definition: JsonObject, path: string, scope: Scope): MessagesTool {
-  const { notes } = scope;
-  const schema = notes.object(definition, "parameters", `${path}.parameters`) ?? {};
-  const empty = Object.keys(schema).length === 0;
-  const tool: MessagesTool = {
-    name: scope.names.forMessages(notes.requiredString(definition, "name", `${path}.name`)),
-    input_schema: empty ? { type: "object", properties: {} } : withObjectType(schema),
-  };
-  const description = notes.string(definition, "description", `${path}.description`);
-  if (description) tool.description = description;
-  if (notes.boolean(definition, "strict", `${path}.strict`) === true) tool.strict = true;
-  return tool;
-}
-
-/** Converts a custom tool, whose input is text, to a Messages tool with one text property. */
-function customTool(custom: JsonObject, path: string, scope: Scope): MessagesTool {
-  const { notes } = scope;
-  const tool: MessagesTool = {
-    name: scope.names.forMessages(notes.requiredString(custom, "name", `${path}.name`)),
-    input_schema: {
-      type: "object",
-      properties: { input: { type: "string" } },
-      required: ["input"],
-    },
-  };
-  const description = notes.string(custom, "description", `${path}.description`);
-  const grammar = grammarOf(custom, path, scope);
-  const texts = [description, grammar].filter((text) => text !== undefined && text !== "");
-  if (texts.length > 0) tool.description = texts.join("\n\n");
-  return tool;
-}
-
-function grammarOf(custom: JsonObject, path: string, scope: Scope): string | undefined {
-  const { notes } = scope;
-  const format = notes.object(custom, "format", `${path}.format`);
-  if (format?.["type"] !== "grammar") return undefined;
-  const where = `${path}.format.grammar`;
-  const { grammar: nested = format } = format;
-  const grammar = notes.element(nested, where);
-  if (!grammar) return undefined;
-  const syntax = notes.requiredString(grammar, "syntax", `${where}.syntax`);
-  const definition = notes.requiredString(grammar, "definition", `${where}.definition`);
-  return `Input grammar (${syntax}):\n${definition}`;
+function made(
+  make: typeof functionTool,
+  definition: JsonObject,
+  path: string,
+  { names, notes }: Scope,
+): MessagesTool {
+  const name = notes.requiredString(definition, "name", `${path}.name`);
+  return make(names.forMessages(name), definition, path, notes);
 }
 
 type Chosen = [choice: Anthropic.ToolChoice | undefined, allowed: ReadonlySet<string> | undefined];

@@ -22,6 +22,10 @@ export interface MessagesFacts {
   readonly cachedBeside: boolean;
   /** True if the reply is translated further, to a protocol that has refusals apart from text. */
   readonly marksRefusals?: boolean;
+  /** True if the reply is translated further, to a protocol that has one text. */
+  readonly joinsTexts?: boolean;
+  /** True if the client wants a reply in a format. */
+  readonly isFormatted?: boolean;
 }
 
 export interface MessagesContext extends MessagesFacts {

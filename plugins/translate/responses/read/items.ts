@@ -3,7 +3,7 @@ import { sentInputOf } from "../../arguments.ts";
 import { HistoryToolIds } from "../../ids.ts";
 import { textBlocks, userBlocks } from "../../messages/content.ts";
 import type { Scope } from "../../messages/scope.ts";
-import { openReasoning } from "../../state/reasoning.ts";
+import { isOfOpenAi, openReasoning } from "../../state/reasoning.ts";
 import type {
   MessagesBlock,
   MessagesText,
@@ -19,6 +19,11 @@ const COMPACT_YOURSELF =
 const ONLY_ITS_OWN =
   "this model can read no compaction but one that this gateway has made for your account, unchanged";
 
+const FOR_OPENAI =
+  "only OpenAI's models can read this message: choose one of them, or another maker's model for the agent that sent it";
+
+const UNREADABLE = "[encrypted: only OpenAI's models can read this]";
+
 /** Reads the items of a Responses request into the turns of a Messages conversation. */
 export class Items {
   /** System texts before the first turn. */
@@ -27,6 +32,8 @@ export class Items {
   private readonly ids = new HistoryToolIds();
   /** Calls without a result, by the client's id. */
   private readonly open = new Map<string, string>();
+  /** The place of a message that this model cannot read, as long as nothing follows it. */
+  private unreadable: string | undefined;
 
   constructor(
     private readonly scope: Scope,
@@ -38,9 +45,13 @@ export class Items {
     const item = notes.element(given, path);
     if (!item) return;
     const type = item["type"] ?? "message";
+    this.unreadable = undefined;
     switch (type) {
       case "message":
         this.addMessage(item, path);
+        return;
+      case "agent_message":
+        this.addAgentMessage(item, path);
         return;
       case "reasoning": {
         const block = openReasoning(item["encrypted_content"]);
@@ -56,14 +67,19 @@ export class Items {
         this.addResult(item, path);
         return;
       case "additional_tools":
+      case "configuration_update":
       case "tool_search_output":
         return;
       case "compaction_trigger":
         notes.invalid(path, "must be the last item");
         return;
       case "compaction":
-        // Without it, the model would have lost all that was said before.
-        notes.unsupported(path, `${ONLY_ITS_OWN}: ${COMPACT_YOURSELF}`);
+      case "context_compaction":
+        // Without it, the model would have lost all that was said before. Older versions of Codex mark the place of one without
+        // its content, too: openai/codex#23785.
+        if (type === "compaction" || item["encrypted_content"] != null) {
+          notes.unsupported(path, `${ONLY_ITS_OWN}: ${COMPACT_YOURSELF}`);
+        } else notes.drop("context_compaction");
         return;
       default:
         // Items of tools that ran at another provider.
@@ -71,8 +87,9 @@ export class Items {
     }
   }
 
-  /** Returns the turns. Refuses a call without a result. */
+  /** Returns the turns. Refuses a call without a result, and a task that the model cannot read: its reply would be of no use. */
   end(): MessagesTurn[] {
+    if (this.unreadable !== undefined) this.scope.notes.unsupported(this.unreadable, FOR_OPENAI);
     const [id] = this.open.keys();
     if (id !== undefined) {
       this.scope.notes.invalid(
@@ -85,7 +102,7 @@ export class Items {
 
   private addMessage(item: JsonObject, path: string): void {
     const { notes } = this.scope;
-    const content = asChatParts(item["content"]);
+    const content = this.parts(item["content"]);
     const where = `${path}.content`;
     switch (item["role"]) {
       case "user":
@@ -105,6 +122,20 @@ export class Items {
       default:
         notes.invalid(`${path}.role`, 'must be "user", "assistant", "system" or "developer"');
     }
+  }
+
+  /** Reads what an agent of Codex says to another: a task, a message or a result. */
+  private addAgentMessage(item: JsonObject, path: string): void {
+    const { content } = item;
+    this.push("user", userBlocks(this.parts(content), `${path}.content`, this.scope));
+    if (arrayOf(content).some(isForOpenAi)) this.unreadable = path;
+  }
+
+  /** Renames the parts of a content as Chat names them. */
+  private parts(content: unknown): unknown {
+    if (!Array.isArray(content)) return content;
+    if (content.some(isForOpenAi)) this.scope.notes.drop("encrypted_content");
+    return content.map(asChatPart);
   }
 
   private call(item: JsonObject, path: string, custom: boolean): MessagesToolUse {
@@ -130,7 +161,7 @@ export class Items {
       return;
     }
     this.open.delete(raw);
-    const output = asChatParts(item["output"]);
+    const output = this.parts(item["output"]);
     const blocks = userBlocks(output, `${path}.output`, this.scope);
     const content = typeof output === "string" ? output : blocks;
     const result: MessagesToolResult = {
@@ -166,31 +197,35 @@ function isThinking({ type }: MessagesBlock): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-/** Renames the parts of a content as Chat names them. */
-function asChatParts(content: unknown): unknown {
-  if (!Array.isArray(content)) return content;
-  return content.map((given: unknown) => {
-    const part = objectOf(given);
-    switch (part?.["type"]) {
-      case "input_text":
-      case "output_text":
-        return { ...part, type: "text" };
-      case "refusal":
-        return { type: "text", text: part["refusal"] };
-      case "input_image":
-        return {
-          ...part,
-          type: "image_url",
-          image_url: { url: part["image_url"], detail: part["detail"] },
-        };
-      case "input_file": {
-        const { prompt_cache_breakpoint, ...file } = part;
-        return { type: "file", file, prompt_cache_breakpoint };
-      }
-      default:
-        return given;
+function asChatPart(given: unknown): unknown {
+  const part = objectOf(given);
+  switch (part?.["type"]) {
+    case "input_text":
+    case "output_text":
+      return { ...part, type: "text" };
+    case "encrypted_content":
+      // If the agent that has written it is not OpenAI's, it is the text itself: openai/codex#33551.
+      return { type: "text", text: isForOpenAi(part) ? UNREADABLE : part["encrypted_content"] };
+    case "refusal":
+      return { type: "text", text: part["refusal"] };
+    case "input_image":
+      return {
+        ...part,
+        type: "image_url",
+        image_url: { url: part["image_url"], detail: part["detail"] },
+      };
+    case "input_file": {
+      const { prompt_cache_breakpoint, ...file } = part;
+      return { type: "file", file, prompt_cache_breakpoint };
     }
-  });
+    default:
+      return given;
+  }
+}
+
+function isForOpenAi(part: unknown): boolean {
+  const { type, encrypted_content: content } = objectOf(part) ?? {};
+  return type === "encrypted_content" && isOfOpenAi(content);
 }
 
 function mediaOf(content: unknown): unknown[] {

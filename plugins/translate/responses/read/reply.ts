@@ -10,11 +10,13 @@ import { answeredInputOf, isWrapped } from "../../arguments.ts";
 import type { MessagesContext } from "../../chat/write/request.ts";
 import { brokenForMessages, type Reply, responsesErrorIn200, UNREADABLE } from "../../errors.ts";
 import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../../ids.ts";
+import { textBlocks } from "../../messages/content.ts";
 import { stopOf } from "../../messages/ending.ts";
 import { refusalBlock } from "../../messages/refusal.ts";
 import { originalName } from "../../names.ts";
 import type { AnswerBlock, MessagesAnswer, MessagesError } from "../../types.ts";
 import { toMessagesUsage } from "../../usage.ts";
+import { GAP, withoutCommentary } from "./texts.ts";
 
 /** Translates a whole reply of a Responses upstream, with status 200, for a Messages client. */
 export function responsesToMessages(
@@ -25,8 +27,8 @@ export function responsesToMessages(
   if (!isObject(body)) return brokenForMessages(UNREADABLE);
   if (isObject(body["error"])) return responsesErrorIn200(body["error"]);
   if (!Array.isArray(body["output"])) return brokenForMessages(UNREADABLE);
-  const items = body["output"].filter(isObject);
-  const content = items.flatMap((item) => blocksOf(item, context, random));
+  const items = withoutCommentary(body["output"].filter(isObject), context);
+  const content = contentOf(items, context, random);
   const usage = new Usage();
   usage.cachedBeside = context.cachedBeside;
   readUsage("responses", body, usage);
@@ -62,6 +64,21 @@ export function thinkingOf(item: JsonObject): string {
   return parts.map(({ text }) => (typeof text === "string" ? text : "")).join("\n\n");
 }
 
+function contentOf(
+  items: readonly JsonObject[],
+  context: MessagesContext,
+  random: RandomText,
+): AnswerBlock[] {
+  let isNext = false;
+  return items.flatMap((item) => {
+    const [first, ...rest] = blocksOf(item, context, random);
+    if (first?.type !== "text" || first.refusal) return first ? [first, ...rest] : [];
+    const gap = isNext && context.joinsTexts ? GAP : "";
+    isNext = true;
+    return [{ ...first, text: gap + first.text }, ...rest];
+  });
+}
+
 function blocksOf(item: JsonObject, context: MessagesContext, random: RandomText): AnswerBlock[] {
   switch (item["type"]) {
     case "reasoning": {
@@ -79,7 +96,7 @@ function blocksOf(item: JsonObject, context: MessagesContext, random: RandomText
         .flatMap((part) => {
           const { type, text, refusal } = part;
           if (type === "refusal") return [refusalBlock(String(refusal ?? ""), context)];
-          return typeof text === "string" && text !== "" ? [{ type: "text" as const, text }] : [];
+          return typeof text === "string" ? textBlocks(text) : [];
         });
     case "function_call": {
       const name = typeof item["name"] === "string" ? item["name"] : "";

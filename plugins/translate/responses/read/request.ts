@@ -88,7 +88,8 @@ function fill(
   addTools(request, body, tools, scope);
   addConversation(request, body, tools, scope, isArranged);
   request.max_tokens = limitOf(body, "max_output_tokens", scope);
-  addReasoning(request, body, notes);
+  const updated = withUpdates(body);
+  addReasoning(request, updated, notes);
   const { temperature, top_p } = body;
   if (isArranged) {
     addSampling({ temperature, top_p }, request, scope);
@@ -99,7 +100,7 @@ function fill(
       if (value !== undefined) request[name] = Math.min(1, value);
     }
   }
-  addFormat(request, body, scope);
+  addFormat(request, updated, scope);
   const user = notes.string(body, "user", "user");
   const id = notes.string(body, "safety_identifier", "safety_identifier") || user;
   if (id) request.metadata = { user_id: id.length <= USER_CHARS_MAX ? id : sha256Hex(id) };
@@ -109,6 +110,19 @@ function fill(
   if (tier === "default") request.service_tier = "standard_only";
   else if (tier === "auto") request.service_tier = "auto";
   else if (isGiven(tier)) notes.drop("service_tier");
+}
+
+/** Applies the settings that change in the conversation, from their place on. The last ones count for the reply. */
+function withUpdates(body: JsonObject): JsonObject {
+  let updated = body;
+  for (const item of arrayOf(body["input"])) {
+    if (!isObject(item) || item["type"] !== "configuration_update") continue;
+    for (const name of ["reasoning", "text"] as const) {
+      const setting = { ...objectOf(updated[name]), ...objectOf(item[name]) };
+      if (isObject(item[name])) updated = { ...updated, [name]: setting };
+    }
+  }
+  return updated;
 }
 
 /** Rejects demands that the gateway cannot fulfil, because it stores nothing. */

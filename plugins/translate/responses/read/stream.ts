@@ -26,10 +26,12 @@ import type { ClientStream, Mark, StreamTranslator, UpstreamEvent } from "../../
 import type { MessagesError, MessagesEvent } from "../../types.ts";
 import { startUsage, toMessagesUsage } from "../../usage.ts";
 import { finishReasonOf, thinkingOf } from "./reply.ts";
+import { MessageTexts } from "./texts.ts";
 
 /** Translates the stream of a Responses upstream for a Messages client. */
 export class ResponsesToMessagesStream implements StreamTranslator {
   private readonly blocks: BlockWriter;
+  private readonly texts: MessageTexts;
   private readonly calls = new StreamedCalls();
   private readonly usage = new Usage();
   private started = false;
@@ -50,6 +52,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
   ) {
     this.usage.cachedBeside = context.cachedBeside;
     this.blocks = new BlockWriter((event) => this.write(event, "event"), context, random);
+    this.texts = new MessageTexts(this.blocks, context);
   }
 
   event({ data, type }: UpstreamEvent): void {
@@ -70,7 +73,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     switch (event["type"] ?? name) {
       case "response.output_text.delta":
         this.parts.add(this.partOf(event));
-        if (typeof delta === "string") this.blocks.text(delta);
+        if (typeof delta === "string") this.texts.add(this.placeOf(event), delta);
         return;
       case "response.output_text.done":
       case "response.refusal.done":
@@ -131,6 +134,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     this.start({});
     this.place = event["output_index"];
     if (item["type"] === "function_call") this.callDelta(event, "", item);
+    else if (item["type"] === "message") this.texts.begin(this.placeOf(event), item["phase"]);
   }
 
   /** The last form of an item has its state, and all parts that no delta brought. */
@@ -148,21 +152,27 @@ export class ResponsesToMessagesStream implements StreamTranslator {
         return;
       }
       case "message":
+        this.texts.begin(String(place), item["phase"]);
         for (const [at, part] of arrayOf(item["content"]).entries()) {
           if (isObject(part)) this.writePart(`${String(place)}/${at}`, part);
         }
     }
   }
 
+  private placeOf(event: JsonObject): string {
+    return String(event["output_index"] ?? this.place);
+  }
+
   private partOf(event: JsonObject): string {
-    return `${String(event["output_index"] ?? this.place)}/${String(event["content_index"] ?? 0)}`;
+    return `${this.placeOf(event)}/${String(event["content_index"] ?? 0)}`;
   }
 
   /** Writes a part that no delta brought: some servers send only the whole. */
-  private writePart(place: string, { text, refusal }: JsonObject): void {
-    if (this.parts.has(place)) return;
-    this.parts.add(place);
-    if (typeof text === "string") this.blocks.text(text);
+  private writePart(part: string, { text, refusal }: JsonObject): void {
+    if (this.parts.has(part)) return;
+    this.parts.add(part);
+    const [place = ""] = part.split("/");
+    if (typeof text === "string") this.texts.add(place, text);
     if (typeof refusal === "string") this.refuse(refusal);
   }
 
@@ -202,6 +212,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
   }
 
   private callDelta(event: JsonObject, args: string, item?: JsonObject): void {
+    this.texts.release();
     const call = this.call(event, item ?? {});
     if (call) this.blocks.call(call, args);
     else this.blocks.overfull = true;
@@ -218,6 +229,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
   private complete(response: JsonObject): void {
     this.start(response);
     this.closeItems(arrayOf(response["output"]));
+    this.texts.release();
     this.blocks.finish(this.calls.waiting());
     const stop = stopOf({
       finishReason: finishReasonOf(response),

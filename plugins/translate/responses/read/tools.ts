@@ -1,8 +1,8 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { arrayOf, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
+import { customTool, functionTool } from "../../messages/tools.ts";
 import { ToolNames } from "../../names.ts";
 import type { Notes } from "../../notes.ts";
-import { withObjectType } from "../../schema/root.ts";
 import type { MessagesTool } from "../../types.ts";
 
 /** A tool as the client knows it. */
@@ -12,12 +12,6 @@ export interface ClientTool {
   /** True if the tool takes text instead of an object. */
   readonly custom: boolean;
 }
-
-const INPUT = {
-  type: "object",
-  properties: { input: { type: "string" } },
-  required: ["input"],
-};
 
 /** How a tool is called, and what it returns: no other protocol has fields for that. */
 const LOST = ["async", "output_schema"] as const;
@@ -79,28 +73,8 @@ export class ClientTools {
     for (const field of LOST) if (tool[field] != null) notes.drop(`tools.${field}`);
     const isDirect = arrayOf(tool["allowed_callers"]).every((caller) => caller === "direct");
     if (!isDirect) notes.drop("tools.allowed_callers");
-    const description = [
-      notes.string(tool, "description", `${path}.description`),
-      custom ? grammarOf(tool) : undefined,
-    ].filter((text) => text !== undefined && text !== "");
-    this.declared.push({
-      name: seen,
-      input_schema: custom ? INPUT : schemaOf(notes.object(tool, "parameters", path)),
-      ...(description.length > 0 && { description: description.join("\n\n") }),
-      ...(tool["strict"] === true && { strict: true as const }),
-    });
+    this.declared.push((custom ? customTool : functionTool)(seen, tool, path, notes));
   }
-}
-
-function schemaOf(schema: JsonObject = {}): JsonObject {
-  const isEmpty = Object.keys(schema).length === 0;
-  return isEmpty ? { type: "object", properties: {} } : withObjectType(schema);
-}
-
-function grammarOf(tool: JsonObject): string | undefined {
-  const format = objectOf(tool["format"]);
-  if (format?.["type"] !== "grammar") return undefined;
-  return `Input grammar (${String(format["syntax"])}):\n${String(format["definition"])}`;
 }
 
 /** The choice of tools, and the tools that may be chosen from. */

@@ -18,7 +18,7 @@ const SHARED_BY_ALL = ["prompt_cache_key"];
 
 /** The request of a client with the fields that it lost on its way through Messages. */
 interface Kept {
-  readonly body: object;
+  readonly body: ResponsesRequest;
   /** The names of the client's fields that this step restores. */
   readonly names: ReadonlySet<string>;
 }

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, parseJson } from "../../../../core/plugin/index.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../../../core/plugin/index.ts";
+import { argumentsOf } from "../../arguments.ts";
 import type { RandomText } from "../../ids.ts";
 import type { ResponsesContext } from "../read/request.ts";
 import { originalTool } from "../read/tools.ts";
@@ -190,6 +191,8 @@ export class OpenCall extends OpenItem {
   private readonly item: JsonObject;
   private readonly finished: (args: string, status: string) => JsonObject;
   private readonly isCustom: boolean;
+  /** Some servers write the whole input here, and no deltas. */
+  private readonly input: JsonObject;
   private readonly pieces: string[] = [];
 
   constructor(block: JsonObject, at: number, writing: Writing) {
@@ -198,6 +201,7 @@ export class OpenCall extends OpenItem {
     const item = callItem(tool, block["id"], "", random, "in_progress");
     super(String(item["id"]), at, writing);
     this.item = item;
+    this.input = objectOf(block["input"]) ?? {};
     this.isCustom = tool.custom;
     this.finished = (args, status) => {
       const { id, call_id } = item;
@@ -214,12 +218,15 @@ export class OpenCall extends OpenItem {
   }
 
   override get isWhole(): boolean {
+    if (this.pieces.length === 0) return Object.keys(this.input).length > 0;
     return isObject(parseJson(this.pieces.join("")));
   }
 
   close(isCut: boolean): JsonObject {
     const isIncomplete = isCut && !this.isWhole;
-    if (this.pieces.length === 0 && !isIncomplete) this.delta({ partial_json: "{}" });
+    if (this.pieces.length === 0 && !isIncomplete) {
+      this.delta({ partial_json: argumentsOf(this.input) });
+    }
     const item = this.finished(this.pieces.join(""), statusOf(isIncomplete));
     if (this.isCustom) {
       const { input } = item;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../core/plugin/index.ts";
+import { type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { argumentsOf } from "../../arguments.ts";
 import { asFailure, resultParts, summaryOf, userParts } from "../../chat/write/content.ts";
 import type { Scope } from "../../chat/write/scope.ts";
@@ -96,28 +96,28 @@ export class InputItems {
       this.items.push(...reasoning, item);
       reasoning = [];
     };
+    const phase = this.phaseOf(content);
+    const say = (text: string) => {
+      const part = { type: "output_text", text };
+      if (text !== "") push({ type: "message", role: "assistant", content: [part], ...phase });
+    };
     for (const [at, given] of content.entries()) {
       const where = `${path}[${at}]`;
       const block = notes.element(given, where);
       if (!block) continue;
       switch (block["type"]) {
-        case "text": {
-          const text = notes.string(block, "text", `${where}.text`) ?? "";
-          const part = { type: "output_text", text };
-          if (text !== "") push({ type: "message", role: "assistant", content: [part] });
+        case "text":
+          say(notes.string(block, "text", `${where}.text`) ?? "");
           break;
-        }
         case "thinking":
           reasoning.push(...this.reasoning(block));
           break;
         case "tool_use":
           push(this.call(block, where));
           break;
-        case "compaction": {
-          const part = { type: "output_text", text: summaryOf(block) };
-          if (part.text !== "") push({ type: "message", role: "assistant", content: [part] });
+        case "compaction":
+          say(summaryOf(block));
           break;
-        }
         case "fallback":
           notes.drop("messages.content.fallback");
           break;
@@ -127,6 +127,13 @@ export class InputItems {
           }
       }
     }
+  }
+
+  /** Without it, GPT takes a text before a call for its last words, and stops early. OpenAI docs: MessagePhase. */
+  private phaseOf(content: readonly unknown[]): { phase?: string } {
+    if (this.scope.profile.maker !== "openai") return {};
+    const calls = content.some((block) => objectOf(block)?.["type"] === "tool_use");
+    return { phase: calls ? "commentary" : "final_answer" };
   }
 
   /** Returns the maker's own reasoning as it gave it. Another maker's reasoning is dropped. */

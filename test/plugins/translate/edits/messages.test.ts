@@ -50,6 +50,55 @@ t.test("thinking is dropped in a step that did not begin with thinking of its ma
   }
 });
 
+t.test(
+  "thinking stays in a step that began with its own, which Claude does only once",
+  async (t) => {
+    const next = { ...use, id: "t2" };
+    const answer = [{ type: "tool_result", tool_use_id: "t2", content: "ok" }];
+    const reminded = [...answer, { type: "text", text: "by the way" }];
+    for (const more of [answer, reminded]) {
+      const messages = [
+        { role: "user", content: "go" },
+        { role: "assistant", content: [own, use] },
+        result,
+        { role: "assistant", content: [next] },
+        { role: "user", content: more },
+      ];
+      const body = { max_tokens: 8000, messages, thinking: budget };
+      for (const profile of [HAIKU, {}]) {
+        const made = edited(body, "messages", profile);
+        t.equal(made.ok && made.body, body);
+      }
+    }
+  },
+);
+
+t.test("thinking of the running step goes with the thinking that is off", async (t) => {
+  const earlier = [
+    { role: "user", content: "before" },
+    { role: "assistant", content: [own, { type: "text", text: "a" }] },
+  ];
+  const forced = { tool_choice: { type: "any" }, tools: [{ name: "f" }] };
+  const none: Profile = { maker: "anthropic", thinking: "none" };
+  for (const [what, more, profile] of [
+    ["a forced call", { thinking: budget, ...forced }, HAIKU],
+    ["a forced call without a wish", forced, HAIKU],
+    ["no room for a budget", { thinking: { type: "adaptive" }, max_tokens: 1000 }, HAIKU],
+    ["a model that does not think", { thinking: budget }, none],
+  ] as const) {
+    const body = step([own, { type: "redacted_thinking", data: "a" }, use], more);
+    const messages = [...earlier, ...(Array.isArray(body["messages"]) ? body["messages"] : [])];
+    const made = edited({ ...body, messages }, "messages", profile);
+    if (!made.ok) return t.fail(made.reject.message);
+    const sent = made.body["messages"];
+    t.strictSame(
+      sent,
+      [...earlier, messages[2], { role: "assistant", content: [use] }, result],
+      what,
+    );
+  }
+});
+
 t.test("edits of earlier thinking go with the thinking that is dropped", async (t) => {
   const other = { type: "clear_tool_uses_20250919" };
   const both = { edits: [...clearing.edits, other] };
@@ -65,6 +114,18 @@ t.test("edits of earlier thinking go with the thinking that is dropped", async (
   const body = step([own, use], { thinking: budget, context_management: clearing });
   const made = edited(body, "messages", HAIKU);
   t.equal(made.ok && made.body, body, "a body that needs no edit stays as it is");
+});
+
+t.test("texts of white space go out of turns of the assistant", async (t) => {
+  const blank = { type: "text", text: "\n\n" };
+  const asked = { role: "user", content: [blank] };
+  const text = { type: "text", text: "a" };
+  const said = (...content: object[]) => ({ role: "assistant", content });
+  const messages = [asked, said(own, blank, use), result, said(blank), asked, said(text, blank)];
+  const made = edited({ messages }, "messages", HAIKU);
+  if (!made.ok) return t.fail(made.reject.message);
+  t.strictSame(made.body["messages"], [asked, said(own, use), result, asked, said(text)]);
+  t.strictSame(made.dropped, []);
 });
 
 t.test("a turn that the provider has paused is no prefill", async (t) => {
