@@ -369,10 +369,12 @@ export async function markCredited(database: Database, id: string): Promise<void
   );
 }
 
-/** Marks a transfer as unmatched, for an operator: the wallet refused the credit for good. */
-export async function setAside(database: Database, id: string, cause: string): Promise<void> {
-  await database.query(
-    `update bank_transfers set state = 'unmatched', cause = $2 where id = $1 and state = 'matched'`,
+/** Marks a transfer as unmatched, for an operator. Returns false if it is no longer matched, or the ledger has its credit. */
+export async function setAside(database: Database, id: string, cause: string): Promise<boolean> {
+  const found = await database.query(
+    `update bank_transfers set state = 'unmatched', cause = $2
+    where id = $1 and state = 'matched' and not has_movement(reference, account_id, amount) returning id`,
     [id, cause],
   );
+  return found.length > 0;
 }
