@@ -396,6 +396,28 @@ t.test("messages of one outbox", async (t) => {
     );
   });
 
+  t.test("one waits while no plugin knows its customer: its gateway stops", async (t) => {
+    const transport = { send: async () => {}, close() {} };
+    const channels = new Channels(undefined, transport);
+    const secretMails = { counts, failingSince: undefined };
+    const left = { ...services.customers.current, publicUrl: undefined };
+    const customers = {
+      ...services.customers,
+      current: { ...left, recipient: async () => undefined },
+    };
+    const parts = { transport, channels, secretMails };
+    const outbox = new Outbox({ services: { ...services, customers }, ...parts });
+    await write("early", "new-browser");
+    outbox.start();
+    await outbox.stop();
+    const early = await services.database.query(
+      "select attempts, sent_at, failed_at, failure from messages where cause = 'early'",
+    );
+    const failure = "no plugin signs customers in";
+    t.strictSame(early, [{ attempts: 1, sent_at: null, failed_at: null, failure }]);
+    await services.database.query("delete from messages where cause = 'early'");
+  });
+
   t.test("a mail server that does not reply holds up no stop, and no other channel", async (t) => {
     let isAsked = false;
     const outbox = outboxWith(() => {
