@@ -176,7 +176,7 @@ interface Messages {
 interface Message {
   readonly accountId: string;
   /** Another address than the owner's, in his language: one that may have no account. */
-  readonly email?: string;
+  readonly email?: string | undefined;
   /** Names the event: one cause has one mail. */
   readonly cause: string;
   /** Mails of a kind in `SWITCHABLE` of plugins/messages can be switched off, and go to verified addresses alone. */

@@ -84,16 +84,20 @@ export class AccountContext {
     return credentials.language ?? this.options.language;
   }
 
-  /** Writes the owner of an account a mail about a change, in case another person has made it. Rejects if the ledger is unreachable. */
-  async tellOwner(accountId: string, kind: Notice, about?: string): Promise<void> {
+  /**
+   * Writes the owner of an account a mail about a change, in case another person has made it, to the account's address or to this
+   * one. Rejects if the ledger is unreachable.
+   */
+  async tellOwner(accountId: string, kind: Notice, about?: string, email?: string): Promise<void> {
     const cause = `${kind} ${newId(this.services.clock.now())}`;
     const texts = mailTexts({ kind, about });
-    await this.services.messages.current.post({ accountId, cause, kind, texts });
+    await this.services.messages.current.post({ accountId, email, cause, kind, texts });
   }
 
   /** The same after the change. Never rejects. */
-  async tellOwnerAfter(accountId: string, kind: Notice, about?: string): Promise<void> {
-    await this.tellOwner(accountId, kind, about).catch((error: unknown) => {
+  async tellOwnerAfter(...notice: Parameters<AccountContext["tellOwner"]>): Promise<void> {
+    await this.tellOwner(...notice).catch((error: unknown) => {
+      const [, kind] = notice;
       this.services.log.warn({ err: error, kind }, "cannot write a mail to the outbox");
     });
   }

@@ -16,7 +16,6 @@ import {
 import type { AccountContext } from "./account-context.ts";
 import type { Credentials } from "./credentials.ts";
 import { invitationCommands, invitationRoutes } from "./invitation-routes.ts";
-import { mailTexts } from "./mail-texts.ts";
 import { revokeAll } from "./own-keys.ts";
 
 const reason = line(500, "a reason of 1 to 500 characters on one line");
@@ -126,10 +125,11 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
         if (!before) return unknownAccount();
         const { accountId } = before;
         if (wanted.to !== before.email) {
+          const hadLink = await credentials.hasResetLink(accountId);
           const result = await credentials.changeEmail(accountId, wanted.to);
           if (result === "no_account") return unknownAccount();
           if (result === "email_taken") return emailTaken(wanted.to);
-          tellBoth(context, before, wanted.to);
+          await tellBoth(context, before, wanted.to, hadLink);
         }
         return done({ id: accountId, email: wanted.to, email_before: before.email });
       },
@@ -233,16 +233,29 @@ async function welcome(
   return said(isQueued ? "queued" : "queue_full");
 }
 
-/** Tells the owner at the address before and at the new one, which gets the link that verifies it if none was opened yet. */
-function tellBoth(context: AccountContext, before: Credentials, now: string): void {
-  const language = context.languageOf(before);
-  const kind = "email-changed";
-  const texts = mailTexts({ kind, about: `${before.email} → ${now}` });
-  for (const to of [before.email, now]) {
-    context.mailer.take(async () => ({ to, language, kind, texts }));
+/**
+ * Tells the owner at the address before, unless it was never verified and may be a stranger's, and at the new one, to which a link
+ * that was mailed before, and is void, comes again: the one that verifies, or without a password that of the welcome.
+ */
+async function tellBoth(
+  context: AccountContext,
+  before: Credentials,
+  now: string,
+  hadLink: boolean,
+): Promise<void> {
+  const { accountId, email, isEmailVerified, passwordHash } = before;
+  const link = (kind: "welcome" | "verify") =>
+    context.mailer.take(() =>
+      context.linkMail(kind, { accountId, email: now }, context.languageOf(before)),
+    );
+  if (passwordHash === null) {
+    if (hadLink) link("welcome");
+    return;
   }
-  if (before.passwordHash === null || before.isEmailVerified) return;
-  context.mailer.take(() => context.linkMail("verify", { ...before, email: now }, language));
+  for (const address of isEmailVerified ? [email, now] : [now]) {
+    await context.tellOwnerAfter(accountId, "email-changed", `${email} → ${now}`, address);
+  }
+  if (!isEmailVerified) link("verify");
 }
 
 function unknownAccount(): Refusal {

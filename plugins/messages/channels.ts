@@ -26,8 +26,8 @@ interface Notice {
   readonly texts: Texts;
 }
 
-/** A channel refused a message. `failure` says why, without secrets. */
-class NotDelivered extends Error {
+/** A message was not delivered. `failure` says why, without secrets. */
+export class NotDelivered extends Error {
   /** The time that the channel asked to wait. */
   readonly retryMs: number | undefined;
 

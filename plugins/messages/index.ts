@@ -32,9 +32,9 @@ export default function messages(services: Services, settings: Options): Plugin 
   const { log } = services;
   const sendsMail = settings.smtp !== undefined;
   const transport = settings.smtp ? smtpTransport(settings.smtp) : printingTransport();
-  const secretMails = new SecretMails(transport, log);
+  const secretMails = new SecretMails(transport, services);
   const channels = new Channels(settings.operators, transport);
-  const outbox = new Outbox({ services, transport, channels, counts: secretMails.counts });
+  const outbox = new Outbox({ services, transport, channels, secretMails });
   const money = new MoneyMessages(services, outbox, settings.low_balance_vnd);
   const watch = new Watch({
     ...{ services, outbox, channels },
@@ -83,17 +83,19 @@ export default function messages(services: Services, settings: Options): Plugin 
       });
       services.gauges.provide({
         name: "tollgate_mails_late_seconds",
-        help: "How long a mail to a customer waits since the mail server takes none; 0 if it does.",
+        help: "How long the mail server has taken no mail to customers since one failed; 0 if it takes them.",
         value: () => state?.lateSeconds,
       });
-      if (sendsMail) money.start();
       if (channels.names.length > 0) watch.start();
-      if (sendsMail || channels.names.length > 0) outbox.start();
       void sweep();
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
 
     routes(router) {
+      // All plugins have started: the one that signs customers in knows their addresses, and that of the links.
+      const { publicUrl } = services.customers.current;
+      if (sendsMail && publicUrl !== undefined) money.start();
+      if (sendsMail || channels.names.length > 0) outbox.start();
       addPublicRoutes(router, services, PREFIX, unsubscribeRoutes(services));
       addCustomerRoutes(router, services, PREFIX, customerRoutes(services, settings));
       addOperatorRoutes(router, services, "/admin/v1", operatorRoutes(services, outbox, channels));

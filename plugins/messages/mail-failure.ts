@@ -6,16 +6,22 @@ export function reasonOf(error: unknown): { code: unknown; response_code: unknow
   return { code, response_code: responseCode };
 }
 
+/** The address or the mailbox of a recipient (RFC 3463); 5.1.7 and 5.1.8 are of the sender. */
+const OF_RECIPIENT = /^5\.(?:1\.(?!7\b|8\b)|2\.)/;
+/** Servers refuse the gateway with the codes of an unknown mailbox too, if they have no code of RFC 3463. */
+const OF_GATEWAY =
+  /\b(?:relay|rcpthosts|auth|sender|limit|quota|rate|exceed|too many|try again|later|block|black|list|spam|policy|denied|prohibit)/i;
+
 /**
  * Returns true if a retry is pointless: the server refuses the recipient for good. A 5xx to a password, a sender or a text,
- * or by a policy (5.7 of RFC 3463, such as a refused relay), is of a setting or a quota that the operator mends.
+ * a refused relay or a limit, which many servers send only after the recipient, is of a setting or a quota that the operator
+ * mends. In doubt it is that: a retry too many does no harm.
  */
 export function refusesRecipient(error: unknown): boolean {
   const { code, command, responseCode, response } = isObject(error) ? error : {};
-  return (
-    code === "EENVELOPE" &&
-    command === "RCPT TO" &&
-    Number(responseCode) >= 500 &&
-    !/^\d{3}[ -]5\.7\./.test(String(response))
-  );
+  if (code !== "EENVELOPE" || command !== "RCPT TO") return false;
+  const text = String(response);
+  const [, enhanced] = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(text) ?? [];
+  if (enhanced !== undefined) return OF_RECIPIENT.test(enhanced);
+  return [550, 551, 553].includes(Number(responseCode)) && !OF_GATEWAY.test(text);
 }

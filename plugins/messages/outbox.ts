@@ -5,7 +5,7 @@ import {
   ThrottledLog,
   withTimeout,
 } from "../../core/plugin/index.ts";
-import { type Channels, notDelivered } from "./channels.ts";
+import { type Channels, NotDelivered, notDelivered } from "./channels.ts";
 import { isSwitchable } from "./kinds.ts";
 import { announcementText, mailText, type Texts } from "./mail-text.ts";
 import type { SecretMails } from "./secret-mails.ts";
@@ -81,7 +81,7 @@ interface Parts {
   readonly services: Services;
   readonly transport: Transport;
   readonly channels: Channels;
-  readonly counts: SecretMails["counts"];
+  readonly secretMails: Pick<SecretMails, "counts" | "failingSince">;
 }
 
 const ROW = `id, account_id as "accountId", email, channel, kind, about, texts, announcement, created_at as "createdAt", due_at as "dueAt", attempts,
@@ -103,7 +103,7 @@ const IS_POSTED = "coalesce(channel in ('webhook', 'telegram'), false)";
 interface OutboxState {
   readonly givenUp: number;
   readonly newestGivenUp: Date | null;
-  /** Age of the oldest mail to a customer that has failed while the server has taken none; 0 if there is none. */
+  /** Since when the server has taken no mail to a customer, though one has failed; 0 if it takes them. */
   readonly lateSeconds: number;
 }
 
@@ -222,12 +222,16 @@ export class Outbox {
   async state(): Promise<OutboxState> {
     const [row] = await this.parts.services.database.query<OutboxState>(
       `select count(*)::integer as "givenUp", max(failed_at) as "newestGivenUp", (
-        select coalesce(greatest(extract(epoch from $1 - min(created_at)), 0), 0)::float8 from messages
-        where sent_at is null and failed_at is null and attempts > 0 and channel is null and created_at >
-          coalesce((select max(sent_at) from messages where channel is null), '-infinity')
+        select coalesce(greatest(extract(epoch from $1 - min(since)), 0), 0)::float8
+        from (
+          select created_at as since from messages
+          where sent_at is null and failed_at is null and attempts > 0 and channel is null
+          union all select $2
+        ) failing
+        where since > coalesce((select max(sent_at) from messages where channel is null), '-infinity')
       ) as "lateSeconds"
       from messages where failed_at is not null and channel is null`,
-      [this.at(0)],
+      [this.at(0), this.parts.secretMails.failingSince ?? null],
     );
     return row ?? { givenUp: 0, newestGivenUp: null, lateSeconds: 0 };
   }
@@ -289,13 +293,18 @@ export class Outbox {
     );
   }
 
-  /** Sends one message. Returns false if it was not sent. */
+  /** Sends one message, or deletes it if it has no recipient. Returns false if it waits, or was given up. */
   private async send(message: Claimed): Promise<boolean> {
-    const { counts, services } = this.parts;
+    const { services } = this.parts;
+    const { counts } = this.parts.secretMails;
     const { id, kind, attempts, channel } = message;
     const { database, log } = services;
     try {
-      await this.deliver(message);
+      const isSent = await this.deliver(message);
+      if (!isSent) {
+        await database.query("delete from messages where id = $1", [id]);
+        return true;
+      }
       counts.sent++;
       failpoint("message.sent");
       await database.query("update messages set sent_at = $2, failure = null where id = $1", [
@@ -330,18 +339,21 @@ export class Outbox {
     }
   }
 
-  /** Sends a message to operators, or mails it to its customer in his language, if he has an address that may get it. */
-  private async deliver(message: Claimed): Promise<void> {
+  /** Sends a message to operators, or mails it to its customer in his language. Returns false if he has no address that may get it. */
+  private async deliver(message: Claimed): Promise<boolean> {
     const { id, accountId, channel, kind, about, texts, vi, en, token } = message;
     const { services, transport, channels } = this.parts;
     if (channel !== null && texts !== null) {
-      return channels.send(channel, { id: `message-${id}`, kind, about: about ?? "", texts });
+      await channels.send(channel, { id: `message-${id}`, kind, about: about ?? "", texts });
+      return true;
     }
-    if (accountId === null) return;
-    const { publicUrl = "" } = services.customers.current;
+    if (accountId === null) return false;
+    const { publicUrl } = services.customers.current;
+    // While the gateway stops, the plugin that does is gone first.
+    if (publicUrl === undefined) throw new NotDelivered("no plugin signs customers in", false);
     const owner = await services.customers.current.recipient(accountId);
     const canBeOff = isSwitchable(kind);
-    if (!owner || (canBeOff && !owner.isEmailVerified)) return;
+    if (!owner || (canBeOff && !owner.isEmailVerified)) return false;
     const { language } = owner;
     const switchAt = canBeOff ? `${publicUrl}/dashboard/account` : undefined;
     const announced = language === "vi" ? vi : en;
@@ -353,6 +365,7 @@ export class Outbox {
       id: `message-${id}`,
       unsubscribeAt: canBeOff ? `${publicUrl}/account/v1/unsubscribe/${id}/${token}` : undefined,
     });
+    return true;
   }
 
   private at(inMs: number): Date {

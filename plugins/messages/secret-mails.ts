@@ -29,12 +29,14 @@ export class SecretMails {
   private readonly running = new Set<Promise<void>>();
   /** Since the start. Of those that were given up: `refused` by their recipients, to a `channel`, or `failed`. */
   readonly counts = { sent: 0, refused: 0, channel: 0, failed: 0 };
+  /** When the first mail failed since the server has taken one; undefined if it has. A refused recipient is no failure. */
+  failingSince: Date | undefined;
   /** One for each mail that waits for a retry. */
   private readonly timers = new Set<NodeJS.Timeout>();
 
   constructor(
     private readonly transport: Transport,
-    private readonly log: Services["log"],
+    private readonly services: Pick<Services, "log" | "clock">,
   ) {}
 
   /** True if `take` would refuse a job. */
@@ -59,7 +61,7 @@ export class SecretMails {
     for (const timer of this.timers) clearTimeout(timer);
     const left = this.waiting.splice(0).length + this.running.size + this.timers.size;
     if (left > 0)
-      this.log.warn({ mails: left }, "stopped before all mails were sent; dropping them");
+      this.services.log.warn({ mails: left }, "stopped before all mails were sent; dropping them");
   }
 
   private enqueue(work: MailJob | Attempt): void {
@@ -85,26 +87,29 @@ export class SecretMails {
     try {
       mail = await work();
     } catch (error) {
-      this.log.warn({ err: error }, "cannot prepare a mail; not sending it");
+      this.services.log.warn({ err: error }, "cannot prepare a mail; not sending it");
     }
     if (mail) await this.send({ mail, number: 1 });
   }
 
   private async send({ mail, number }: Attempt): Promise<void> {
+    const { log, clock } = this.services;
     try {
       await this.transport.send(mail.to, mailText(mail.texts, mail.language));
       this.counts.sent++;
+      this.failingSince = undefined;
     } catch (error) {
       const retryMs = RETRIES_MS[number - 1];
       const { code, response_code } = reasonOf(error);
       const failure = { kind: mail.kind, attempt: number, code, response_code };
       const isRefused = refusesRecipient(error);
+      if (!isRefused) this.failingSince ??= new Date(clock.now());
       if (retryMs === undefined || isRefused) {
         this.counts[isRefused ? "refused" : "failed"]++;
-        this.log.error(failure, "cannot send a mail; giving up");
+        log.error(failure, "cannot send a mail; giving up");
         return;
       }
-      this.log.warn(failure, "cannot send a mail; retrying");
+      log.warn(failure, "cannot send a mail; retrying");
       const timer = setTimeout(() => {
         this.timers.delete(timer);
         this.enqueue({ mail, number: number + 1 });

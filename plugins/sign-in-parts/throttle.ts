@@ -24,6 +24,7 @@ const RATES = {
   address: { burst: 60, periodS: 1 },
   /** Wrong invitation codes from one address. */
   invitation: { burst: 5, periodS: MINUTE_S },
+  /** Sign-ups without an invitation from one address. */
   signUp: { burst: 20, periodS: HOUR_S / 20 },
   /** Mails to one address, from all requests. */
   mail: { burst: 3, periodS: 10 * MINUTE_S },

@@ -23,7 +23,7 @@ export class Crediting {
   private stopped = false;
   private readonly log: ThrottledLog;
 
-  /** Transfers that the wallet refused for good, since the start. */
+  /** Transfers that were left to an operator instead, since the start. */
   setAside = 0;
   /** Transfers that wait for an operator, at the last sweep. */
   unmatched: Awaited<ReturnType<typeof unmatchedTransfers>> | undefined = undefined;
@@ -61,8 +61,9 @@ export class Crediting {
   /** Rejects if a store is down. The transfer stays as it is, for the next sweep. */
   private async credit(transfer: Transfer): Promise<void> {
     const { id, reference, accountId, amountMicroVnd, orderCode } = transfer;
-    const { database, log, wallets } = this.services;
+    const { database, wallets } = this.services;
     if (accountId === null || amountMicroVnd === null) return;
+    if ((await this.isOfClosed(transfer)) && (await this.leave(id, "closed_account"))) return;
     const result = await wallets.current.credit({
       accountId,
       amountMicroVnd,
@@ -77,12 +78,26 @@ export class Crediting {
       failpoint("topup.marked");
       return;
     }
-    log.warn(
-      { transfer: id, cause: result.kind },
-      "cannot credit a transfer; an operator must decide",
-    );
-    this.setAside++;
-    await setAside(database, id, result.kind);
+    await this.leave(id, result.kind);
+  }
+
+  /** A customer who has left pays by an old template. Not if an operator has assigned it. */
+  private async isOfClosed({ accountId, decidedAt }: Transfer): Promise<boolean> {
+    if (accountId === null || decidedAt !== null) return false;
+    return (await this.services.accounts.find(accountId))?.status === "closed";
+  }
+
+  /** Leaves a transfer to an operator. Returns false if the ledger has it: then its mark is all that it lacks. */
+  private async leave(id: string, cause: string): Promise<boolean> {
+    const isLeft = await setAside(this.services.database, id, cause);
+    if (isLeft) {
+      this.setAside++;
+      this.services.log.warn(
+        { transfer: id, cause },
+        "cannot credit a transfer; an operator must decide",
+      );
+    }
+    return isLeft;
   }
 
   /** Credits the bonuses that a transfer earns, each as a row of its own. A repetition changes nothing. */

@@ -15,8 +15,11 @@ interface Known extends Transfer {
   readonly codes: readonly string[];
 }
 
-/** Banks book a transfer of Friday night on Monday. No bank uses a longer reference again within days. */
-export const APART_DAYS_MAX = 3;
+/**
+ * Banks book a transfer of a night before holidays on the first working day: ten days later at Tết, if two weekends are beside it.
+ * No bank uses a longer reference again that soon.
+ */
+export const APART_DAYS_MAX = 12;
 const LONG_REFERENCE_CHARACTERS = 8;
 const REFERENCE_CHARACTERS_MIN = 4;
 /** A statement and SePay may disagree about the day of a transfer around midnight. */
@@ -72,22 +75,27 @@ export function identify(
     if (same) take(at, same);
   });
 
+  const maybe = (report: One<NewTransfer>, days: number) =>
+    possible(report, days).filter((known) => !isAnother(report, known));
+  // Before any is a question: the payment of a week before may be that of another row.
+  each((report, at) => {
+    // SePay may report a second payment for an order that a statement had before, so of its reports the text does not decide.
+    if (report.of.source !== "import") return;
+    const same = maybe(report, TEXT_DAYS_MAX).find((known) => hasSameText(report, known));
+    if (same) take(at, same);
+  });
+
   const firstOf = new Map<string, number>();
   for (const [at, report] of reports.entries()) {
     const row = rowOf(report);
     if (!firstOf.has(row)) firstOf.set(row, at);
   }
   each((report, at) => {
-    const notAnother = (known: One<Known>) => !isAnother(report, known);
-    const ofDay = possible(report, TEXT_DAYS_MAX).filter(notAnother);
-    // SePay may report a second payment for an order that a statement had before, so of its reports the text does not decide.
     const isImport = report.of.source === "import";
-    const same = isImport ? ofDay.find((known) => hasSameText(report, known)) : undefined;
     const isTwice = isImport && firstOf.get(rowOf(report)) !== at;
-    const apart = possible(report, APART_DAYS_MAX).filter(notAnother);
-    const alike = ofDay[0] ?? apart.find((known) => resembles(report, known));
-    if (same) take(at, same);
-    else if (alike) verdicts[at] = { kind: "unclear", alike: alike.of.id };
+    const apart = maybe(report, APART_DAYS_MAX).find((known) => resembles(report, known));
+    const alike = maybe(report, TEXT_DAYS_MAX)[0] ?? apart;
+    if (alike) verdicts[at] = { kind: "unclear", alike: alike.of.id };
     else verdicts[at] = isTwice ? { kind: "unclear", alike: null } : { kind: "new" };
   });
   return verdicts;
@@ -103,9 +111,10 @@ export function idWithFacts(report: Facts & Pick<Transfer, "id">): string {
   return `${report.id}.${hash("sha256", factsOf(report), "hex").slice(0, 12)}`;
 }
 
-/** A list and a statement may write the account in another way than the notification. */
+/** A list and a statement may write the account in another way than a notification. */
 function hasFacts(report: NewTransfer, known: Known): boolean {
-  if (report.source === "webhook") return factsOf(report) === factsOf(known);
+  if (report.source === "webhook" && known.source === "webhook")
+    return factsOf(report) === factsOf(known);
   return report.incoming === known.incoming && report.amountMicroVnd === known.amountMicroVnd;
 }
 

@@ -20,7 +20,7 @@ export interface Recorded {
 type Verdicts = ReturnType<typeof identify>;
 
 const ATTEMPTS = 10;
-/** More than there are of any amount in a few days. */
+/** More than there are of any amount in a month. */
 const ALIKE_MAX = 20_000;
 const DAY_MS = 86_400_000;
 
@@ -69,6 +69,7 @@ export class Recording {
         first: hasAll ? shifted(days[0], -APART_DAYS_MAX) : "-infinity",
         last: hasAll ? shifted(days.at(-1), APART_DAYS_MAX) : "infinity",
       },
+      reports.some(({ source }) => source === "import"),
       ALIKE_MAX,
     );
     if (recorded.length === ALIKE_MAX) {

@@ -148,13 +148,15 @@ export async function newestOf(
 
 /**
  * Returns the transfers that have one of the ids, and the incoming ones that have one of the amounts and a day in the
- * period, or no day: at most `limit`, newest first.
+ * period, or no day: at most `limit`, newest first. What SePay reports is one of its own by its id alone: then these are
+ * only those that a statement reported.
  */
 export function alikeTransfers(
   database: Database,
   ids: readonly string[],
   amounts: readonly bigint[],
   days: { readonly first: string; readonly last: string },
+  hasSePays: boolean,
   limit: number,
 ): Promise<Transfer[]> {
   return database.query<Transfer>(
@@ -163,10 +165,11 @@ export function alikeTransfers(
       union select n.transfer from bank_transfer_ids n where n.id = any ($1::text::text[])
       union select i.id from bank_transfers i
         where i.incoming and i.amount = any ($2::text::bigint[]) and i.bank_day between $3::text::date and $4::text::date
+          and ($5 or i.source = 'import')
       union select i.id from bank_transfers i
-        where i.incoming and i.amount = any ($2::text::bigint[]) and i.bank_day is null
-    ) order by t.sequence desc limit $5`,
-    [listOf(ids), listOf(amounts), days.first, days.last, limit],
+        where i.incoming and i.amount = any ($2::text::bigint[]) and i.bank_day is null and ($5 or i.source = 'import')
+    ) order by t.sequence desc limit $6`,
+    [listOf(ids), listOf(amounts), days.first, days.last, hasSePays, limit],
   );
 }
 
@@ -369,10 +372,12 @@ export async function markCredited(database: Database, id: string): Promise<void
   );
 }
 
-/** Marks a transfer as unmatched, for an operator: the wallet refused the credit for good. */
-export async function setAside(database: Database, id: string, cause: string): Promise<void> {
-  await database.query(
-    `update bank_transfers set state = 'unmatched', cause = $2 where id = $1 and state = 'matched'`,
+/** Marks a transfer as unmatched, for an operator. Returns false if it is no longer matched, or the ledger has its credit. */
+export async function setAside(database: Database, id: string, cause: string): Promise<boolean> {
+  const found = await database.query(
+    `update bank_transfers set state = 'unmatched', cause = $2
+    where id = $1 and state = 'matched' and not has_movement(reference, account_id, amount) returning id`,
     [id, cause],
   );
+  return found.length > 0;
 }

@@ -44,6 +44,11 @@ begin
 end
 $$;
 
+-- For migrations of plugins.
+create function closed_accounts() returns setof uuid language sql stable as $$
+  select id from accounts where status = 'closed'
+$$;
+
 -- Returns `changed`, `email_taken` or `no_account`. For migrations of plugins.
 create function set_account_email(changed_account uuid, new_email text) returns text language plpgsql as $$
 begin

@@ -17,9 +17,10 @@ create table account_credentials (
 -- Few rows: for the deletion of accounts that were never verified.
 create index account_credentials_unverified on account_credentials (changed_at) where verified_at is null;
 
--- The customers whose address is verified, for statements of the plugin messages.
+-- The customers whose address is verified and who have not left, for statements of the plugin messages.
 create function mailable_accounts() returns setof uuid language sql stable as $$
   select account_id from account_credentials where verified_at is not null
+  except select closed_accounts()
 $$;
 
 create table account_sessions (

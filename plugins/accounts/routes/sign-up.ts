@@ -111,9 +111,11 @@ async function signUpBy(
   const weak = weakPassword(password, email);
   if (weak) return weak;
   const isInvited = context.options.sign_up === "invited";
-  const refusal =
-    (isInvited && (await invited(context, request, wanted.code))) ||
-    (await context.admit(request, ["signUp", request.addressBlock], ["mail", email]));
+  // The uses of an invitation are the limit of its sign-ups: a class has one address.
+  const refusal = isInvited
+    ? ((await invited(context, request, wanted.code)) ??
+      (await context.throttle.take(["mail", email])))
+    : await context.admit(request, ["signUp", request.addressBlock], ["mail", email]);
   if (refusal) return refusal;
   if (mailer.isFull) return busy();
   const passwordHash = await context.passwords.hash(password);

@@ -10,7 +10,7 @@ import {
   PASSWORD,
   signedUp,
 } from "../../support/browser-session.ts";
-import { tokenIn } from "../../support/mail-server.ts";
+import { startMailServer, tokenIn } from "../../support/mail-server.ts";
 import { reload } from "../../support/requests.ts";
 import { runCli } from "../admin/cli-runs.ts";
 
@@ -112,6 +112,30 @@ t.test("an operator", async (t) => {
       password: PASSWORD,
     });
     t.equal(verified.status, 200, verified.text);
+    t.equal((await mailServer.mailsTo(typo)).length, 1, "a stranger learns no address");
+  });
+
+  t.test("corrects the address of one who has no password yet: the link comes there", async (t) => {
+    const { gateway, mailServer } = all;
+    const [typo, right, early] = [newEmail(), newEmail(), newEmail()];
+    const move = (account: string, to: string) =>
+      command("account", "email", "--account", account, "--to", to, "--reason", "mistyped");
+    await admin(gateway, "POST", "/accounts", { email: typo });
+    await command("account", "welcome", "--account", typo);
+    const lost = tokenIn((await mailServer.mailsTo(typo))[0]);
+    t.equal((await move(typo, right)).code, 0);
+    const [mail] = await mailServer.mailsTo(right);
+    t.match(mail?.subject, /Your account is ready/);
+    const set = (token: string) => visitor().post("/password/reset", { token, password: PASSWORD });
+    t.equal((await set(lost)).code, "invalid_token");
+    t.equal((await set(tokenIn(mail))).status, 200);
+    t.equal((await visitor().signIn(right)).status, 200);
+    // One who was not welcomed yet is not by this.
+    await admin(gateway, "POST", "/accounts", { email: early });
+    t.equal((await move(early, newEmail())).code, 0);
+    const sentTo = (email: string) =>
+      mailServer.mails.filter(({ to }) => JSON.stringify(to).includes(email)).length;
+    t.strictSame([typo, right, early].map(sentTo), [1, 2, 0]);
   });
 
   t.test(
@@ -256,6 +280,27 @@ t.test("an operator", async (t) => {
       t.match(wrong.stderr, line);
     }
     t.strictSame((await command("account", "find", "--query", unknown)).json, []);
+  });
+
+  // It stops the mail server, so it is last.
+  t.test("changes an address while the mail server is down: both get its mail later", async (t) => {
+    const { gateway, mailServer } = all;
+    const { email } = await signedUp(gateway, mailServer);
+    const to = newEmail();
+    await mailServer.stop();
+    const change = ["account", "email", "--account", email, "--to", to, "--reason", "ticket 17"];
+    t.equal((await command(...change)).code, 0);
+    await gateway.kill9();
+    const later = await startMailServer(undefined, mailServer.port);
+    t.teardown(() => later.stop());
+    await gateway.start();
+    const { body } = await admin(gateway, "GET", "/messages?state=waiting&kind=email-changed");
+    for (const { id } of body["list"] as { id: string }[]) {
+      await admin(gateway, "POST", `/messages/${id}/retry`, {});
+    }
+    for (const address of [email, to]) {
+      t.match((await later.mailsTo(address))[0]?.text, `${email} → ${to}`);
+    }
   });
 });
 

@@ -394,6 +394,13 @@ t.test("sign-up", async (t) => {
     const past = await admin(gateway, "POST", "/invitations", { until: "2026-01-01" });
     t.equal(past.status, 400);
 
+    // A class signs up from one address: the invitation's uses are its limit.
+    const [school, spring] = [visitor(), await invite({ uses: 25 })];
+    for (let n = 0; n < 25; n++) {
+      t.equal(await tried(String(spring["code"]), newEmail(), school), 202, `student ${n}`);
+    }
+    t.equal(await tried(String(spring["code"]), newEmail(), school), "wrong_invitation");
+
     const three = await invite({});
     const path = `${gateway.url}/admin/v1/invitations/${three["id"]}`;
     const headers = { authorization: `Bearer ${gateway.adminToken}` };

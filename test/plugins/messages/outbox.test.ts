@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers/promises";
 import t from "tap";
 import { objectOf } from "../../../core/process/json.ts";
 import { Channels } from "../../../plugins/messages/channels.ts";
 import { Outbox } from "../../../plugins/messages/outbox.ts";
+import { SecretMails } from "../../../plugins/messages/secret-mails.ts";
 import { printingTransport, type Transport } from "../../../plugins/messages/transport.ts";
 import { type AccountsGateway, MAIL_FROM, startAccountsGateway } from "../../support/accounts.ts";
 import { type AdminTarget, admin, createCustomer } from "../../support/admin.ts";
@@ -140,6 +142,9 @@ t.test("mails of a gateway whose clock a test moves", async (t) => {
         t.strictSame((await none.post("/messages", { off: ["announcement"] })).body.off, [
           "announcement",
         ]);
+        const left = await signedUp(booted, again);
+        const leave = `/accounts/${left.accountId}/close`;
+        assert.equal((await admin(booted, "POST", leave, { reason: "leaves" })).status, 200);
         const texts = { vi: "Giá mới\n\nTừ ngày mai.", en: "New prices\n\nFrom tomorrow." };
         const announce = () =>
           admin(booted, "POST", "/announcements", { name: "prices-1", ...texts });
@@ -163,6 +168,7 @@ t.test("mails of a gateway whose clock a test moves", async (t) => {
         t.equal((await admin(booted, "GET", "/messages?account=someone")).status, 400);
         t.strictSame(sent(english.email), [["New prices", "From tomorrow."]]);
         t.strictSame(sent(none.email), []);
+        t.strictSame(sent(left.email), [], "who has left cannot switch it off");
 
         // Prices are a kind of their own: who declines one of them still gets the other.
         await english.post("/messages", { off: ["prices"] });
@@ -217,7 +223,12 @@ t.test("a mail server that refuses the gateway, or one customer", async (t) => {
   const channels = new Channels(undefined, transport);
   // It reads the same rows.
   const counts = { sent: 0, refused: 0, channel: 0, failed: 0 };
-  const outbox = new Outbox({ services, transport, channels, counts });
+  const outbox = new Outbox({
+    services,
+    transport,
+    channels,
+    secretMails: { counts, failingSince: undefined },
+  });
   const [{ id: accountId } = { id: "" }] = await services.database.query<{ id: string }>(
     "select id from accounts",
   );
@@ -237,6 +248,16 @@ t.test("a mail server that refuses the gateway, or one customer", async (t) => {
     t.strictSame(await messages(booted, "failed"), []);
     booted.pass(20 * MINUTE_MS);
     t.ok((await outbox.state()).lateSeconds >= 1_200, "an operator learns of it");
+    // A mail that has no verified address is not sent, and is no sign that the server takes mails.
+    const { accountId: imported } = await createCustomer(booted);
+    const texts = { vi: text, en: text };
+    const credited = { accountId: imported, cause: "credited", kind: "top-up", texts };
+    await services.messages.current.post(credited);
+    await until("nothing waits for it", async () => {
+      return (await messages(booted, `waiting&account=${imported}`)).length === 0;
+    });
+    t.strictSame(await messages(booted, `sent&account=${imported}`), []);
+    t.ok((await outbox.state()).lateSeconds >= 1_200, "and still does");
     await mailServer.stop();
     mailServer = await startMailServer({ user, password: "right" }, port);
     mailServer.senderRefusals.push(550);
@@ -276,6 +297,57 @@ t.test("a mail server that refuses the gateway, or one customer", async (t) => {
   });
 });
 
+t.test("a mail server that takes no mails with a link, while the outbox has none", async (t) => {
+  const booted = await bootInProcess();
+  t.teardown(() => booted.close());
+  const { services } = booted.gateway;
+  let failure: object | undefined = { code: "EAUTH", responseCode: 535 };
+  const transport = {
+    send: async () => {
+      if (failure) throw Object.assign(new Error("no mail"), failure);
+    },
+    close() {},
+  };
+  const secretMails = new SecretMails(transport, services);
+  t.teardown(() => secretMails.stop());
+  const channels = new Channels(undefined, transport);
+  const outbox = new Outbox({ services, transport, channels, secretMails });
+  const lateSeconds = async () => (await outbox.state()).lateSeconds;
+  const text = { subject: "Verify", paragraphs: ["By this link."] };
+  const mail = { to: "an@tollgate.test", kind: "verify", texts: { vi: text, en: text } };
+  const ask = async () => {
+    secretMails.take(async () => ({ ...mail, language: "vi" }));
+    await setImmediate();
+  };
+
+  t.equal(await lateSeconds(), 0);
+  await ask();
+  booted.pass(20 * MINUTE_MS);
+  await ask();
+  t.ok((await lateSeconds()) >= 1_200, "since the first");
+  failure = undefined;
+  await ask();
+  t.equal(await lateSeconds(), 0);
+
+  // A refused recipient is no fault of the server.
+  const unknown = { command: "RCPT TO", responseCode: 550, response: "550 No such user" };
+  failure = { code: "EENVELOPE", ...unknown };
+  await ask();
+  booted.pass(20 * MINUTE_MS);
+  t.equal(await lateSeconds(), 0);
+
+  // Any gateway's mail shows that the server takes them.
+  failure = { code: "ECONNREFUSED" };
+  await ask();
+  booted.pass(20 * MINUTE_MS);
+  t.ok((await lateSeconds()) >= 1_200);
+  const { accountId } = await createCustomer(booted);
+  const post = { accountId, cause: "one", kind: "new-browser", texts: mail.texts };
+  await services.messages.current.post(post);
+  await until("it is sent", async () => (await messages(booted, "sent")).length === 1);
+  t.equal(await lateSeconds(), 0);
+});
+
 t.test("messages of one outbox", async (t) => {
   const booted = await bootInProcess(1, { smtp: undefined });
   t.teardown(() => booted.close());
@@ -296,7 +368,12 @@ t.test("messages of one outbox", async (t) => {
     const mail = ["ops@tollgate.test"];
     const options = { language: "en" as const, mail, webhook, remind_hours: 24 };
     const channels = new Channels(options, transport);
-    return new Outbox({ services, transport, channels, counts });
+    return new Outbox({
+      services,
+      transport,
+      channels,
+      secretMails: { counts, failingSince: undefined },
+    });
   };
   const write = async (cause: string, kind: string) => {
     await outboxWith(async () => {}).post({ accountId, cause, kind, texts });
@@ -317,6 +394,28 @@ t.test("messages of one outbox", async (t) => {
       waiting.map(({ kind }) => kind),
       Array.from({ length: 7 }, () => "statement"),
     );
+  });
+
+  t.test("one waits while no plugin knows its customer: its gateway stops", async (t) => {
+    const transport = { send: async () => {}, close() {} };
+    const channels = new Channels(undefined, transport);
+    const secretMails = { counts, failingSince: undefined };
+    const left = { ...services.customers.current, publicUrl: undefined };
+    const customers = {
+      ...services.customers,
+      current: { ...left, recipient: async () => undefined },
+    };
+    const parts = { transport, channels, secretMails };
+    const outbox = new Outbox({ services: { ...services, customers }, ...parts });
+    await write("early", "new-browser");
+    outbox.start();
+    await outbox.stop();
+    const early = await services.database.query(
+      "select attempts, sent_at, failed_at, failure from messages where cause = 'early'",
+    );
+    const failure = "no plugin signs customers in";
+    t.strictSame(early, [{ attempts: 1, sent_at: null, failed_at: null, failure }]);
+    await services.database.query("delete from messages where cause = 'early'");
   });
 
   t.test("a mail server that does not reply holds up no stop, and no other channel", async (t) => {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
+import { systemClock } from "../../../core/process/clock.ts";
 import type { Log } from "../../../core/process/log.ts";
 import { SecretMails } from "../../../plugins/messages/secret-mails.ts";
 import { smtpTransport } from "../../../plugins/messages/transport.ts";
@@ -37,7 +38,7 @@ t.test("mails", async (t) => {
   function mailerOf(log: Log): SecretMails {
     const { port } = server;
     const smtp = { host: "127.0.0.1", port, secure: false, from: FROM, ...login };
-    return new SecretMails(smtpTransport(smtp), log);
+    return new SecretMails(smtpTransport(smtp), { log, clock: systemClock });
   }
 
   t.test(
@@ -90,7 +91,7 @@ t.test("mails", async (t) => {
       const { port } = address;
       const { log, lines } = recordedLog();
       const stuck = smtpTransport({ host: "127.0.0.1", port, secure: false, from: FROM });
-      const mailer = new SecretMails(stuck, log);
+      const mailer = new SecretMails(stuck, { log, clock: systemClock });
       const taken = Array.from({ length: 1200 }, (_, n) =>
         mailer.take(mailTo(`${n}@tollgate.test`)),
       );

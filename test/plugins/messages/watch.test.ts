@@ -132,7 +132,10 @@ t.test("with channels of its own", async (t) => {
     services,
     transport,
     channels,
-    counts: { sent: 0, refused: 0, channel: 0, failed: 0 },
+    secretMails: {
+      counts: { sent: 0, refused: 0, channel: 0, failed: 0 },
+      failingSince: undefined,
+    },
   };
   const outbox = new Outbox(parts);
   const watched = { outbox, channels, consoleUrl: "https://console.test" };

@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { runCli } from "../admin/cli-runs.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
-import { as, notify, order, transfer } from "./topups.ts";
+import { as, BANK, notify, order, transfer } from "./topups.ts";
 
 const HEAD = "Ngày giao dịch;Số bút toán;Ghi nợ;Ghi có;Nội dung";
 /** Of a transfer in the webhook's form and in a statement. */
@@ -128,6 +128,51 @@ t.test("a statement", async (t) => {
       t.equal(await balance(), String(2 * amount));
     },
   );
+
+  t.test("knows a transfer by its reference, though a holiday parts its two days", async (t) => {
+    for (const [first, then] of [
+      ["2026-11-12", "2026-11-16"],
+      ["2026-11-12", "2026-11-21"],
+      ["2026-11-21", "2026-11-12"],
+    ] as const) {
+      for (const source of ["notified", "imported"]) {
+        const { amount, code, balance } = await ordering();
+        const named = { transferAmount: amount, content: code, referenceCode: "FT26316123456" };
+        const notified = () => told({ ...named, transactionDate: `${first} 22:15:00` });
+        const imported = () => outcomes(row("FT26316123456", amount, code, then));
+        if (source === "notified") await notified();
+        t.strictSame(await imported(), [`${source === "notified" ? "known" : "new"} credited`]);
+        if (source === "imported") await notified();
+        t.equal(await balance(), String(amount), `${source} first, ${first}, ${then}`);
+        // The next payment by this code has a reference of its own.
+        t.strictSame(await outcomes(row("FT26320123456", amount, code, "2026-11-14")), [
+          "new credited",
+        ]);
+        t.equal(await balance(), String(2 * amount));
+      }
+    }
+  });
+
+  t.test("asks about one after a holiday whose reference the bank writes otherwise", async (t) => {
+    const { amount, code, balance } = await ordering();
+    const named = { transferAmount: amount, content: code, referenceCode: "MBVCB.3278907699" };
+    await told({ ...named, transactionDate: "2026-11-12 22:15:00" });
+    const booked = row("5213 - 12345", amount, code, "2026-11-16");
+    t.strictSame(await outcomes(booked), ["unclear unmatched"]);
+    t.equal(await balance(), String(amount));
+    // A payment of each few days is no question if the statement has the one before, in any order.
+    const regular = await ordering();
+    const notified = { transferAmount: regular.amount, content: regular.code };
+    await told({ ...notified, referenceCode: "MBVCB.3278907700" });
+    t.strictSame(
+      await outcomes(
+        row("5213 - 77778", regular.amount, regular.code, "2026-11-23"),
+        row("5213 - 77777", regular.amount, regular.code),
+      ),
+      ["new credited", "known credited"],
+    );
+    t.equal(await regular.balance(), String(2 * regular.amount));
+  });
 
   t.test("asks about a notification that comes days after its row was booked", async (t) => {
     const { amount, code, balance } = await ordering();
@@ -258,6 +303,29 @@ t.test("a statement", async (t) => {
     t.match((await run()).stderr, /is not in UTF-8/);
   });
 });
+
+t.test(
+  "a notification of the account behind a virtual one finds its row of SePay's list",
+  async (t) => {
+    const gateway = await bootTopups();
+    t.teardown(() => gateway.close());
+    const { accountId } = await createCustomer(gateway);
+    const { code } = await order(gateway, accountId);
+    const file = [`ID;${HEAD}`, `92704123;${DAY};FT26325091;;100000;${code}`].join("\n");
+    const { body } = await admin(gateway, "POST", "/transfers/import", { file });
+    t.match(body["transfers"], [{ outcome: "new", transfer: "92704123", state: "credited" }]);
+    const account = { accountNumber: "6868123456", subAccount: BANK.account_number };
+    const told = transfer({ ...account, content: code, id: 92_704_123, transactionDate: AT });
+    t.equal((await notify(gateway, told)).status, 200);
+    const { body: all } = await admin(gateway, "GET", "/transfers");
+    t.match(all["list"], [{ id: "92704123", state: "credited" }]);
+    t.equal((await wallet(gateway, accountId)).balance, "100000");
+    // Another amount under this id is another transfer.
+    await notify(gateway, { ...told, transferAmount: 90_000 });
+    const { body: unmatched } = await admin(gateway, "GET", "/transfers?state=unmatched");
+    t.match(unmatched["list"], [{ cause: "known_id", amount_vnd: "90000" }]);
+  },
+);
 
 t.test("a statement of the account behind a virtual one", async (t) => {
   const main = "6868123456";

@@ -171,6 +171,38 @@ t.test("a transfer", async (t) => {
     t.equal((await wallet(gateway, accountId)).balance, "100000");
   });
 
+  t.test("with the code of a customer who has left waits for an operator", async (t) => {
+    const { accountId } = await createCustomer(gateway);
+    const mine = await order(gateway, accountId);
+    await gateway.gateway.services.accounts.setStatus(accountId, "closed");
+    const told = transfer({ content: mine.code });
+    for (const _ of [1, 2]) t.equal((await notify(gateway, told)).status, 200);
+    const path = `/transfers/${String(told["id"])}`;
+    const { body: kept } = await admin(gateway, "GET", path);
+    t.match(kept, { state: "unmatched", cause: "closed_account", account: accountId });
+    t.equal((await wallet(gateway, accountId)).balance, "0");
+    // An operator who assigns it has decided.
+    const decision = { account: accountId, reason: "pays a debt" };
+    t.equal((await admin(gateway, "POST", `${path}/assign`, decision)).status, 200);
+    t.equal((await wallet(gateway, accountId)).balance, "100000");
+  });
+
+  t.test("of a customer who leaves between its credit and its mark is credited", async (t) => {
+    const { accountId } = await createCustomer(gateway);
+    const mine = await order(gateway, accountId);
+    const { accounts, wallets } = gateway.gateway.services;
+    const told = transfer({ content: mine.code });
+    const id = String(told["id"]);
+    await wallets.current.credit({
+      ...{ accountId, amountMicroVnd: 100_000_000_000n, kind: "topup", reason: mine.code },
+      reference: `transfer:${id}`,
+    });
+    await accounts.setStatus(accountId, "closed");
+    await notify(gateway, told);
+    t.match((await admin(gateway, "GET", `/transfers/${id}`)).body, { state: "credited" });
+    t.equal((await wallet(gateway, accountId)).balance, "100000");
+  });
+
   t.test("that comes under the id of another one waits for an operator", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const mine = await order(gateway, accountId);
