@@ -212,7 +212,7 @@ export class Exchange implements AttemptListener, Flow {
     const lastTwo = [this.last, this.beforeLast];
     const isWhole = !this.errorSent && lastTwo.some((event) => event && this.wire.mayEndAt(event));
     if (isWhole) {
-      if (!this.begun) this.begin();
+      if (!this.begun) this.passHeld();
       return this.finish(COMPLETE);
     }
     if (this.refusedAtStart()) return;
