@@ -367,6 +367,7 @@ export class Gateway {
       reloads: this.reloads,
       workers,
       bodyThreads: this.bodyThreads,
+      newThreads: (limits) => new BodyThreads(log, limits),
       wires,
       imageFetcher: new HttpImageFetcher(() => this.config.images),
     };

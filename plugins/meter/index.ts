@@ -19,7 +19,6 @@ import { EventMeter } from "./event-meter.ts";
 import { Overheads } from "./families.ts";
 import { inputTokensMax, type UsageCheck, withdrawImplausible } from "./implausible.ts";
 import { ReplyMeter } from "./reply-meter.ts";
-import { TokenCounter } from "./token-counter.ts";
 
 /** Counted in the thread that translates a long body. */
 const CONTENTS: Services["bodyMeasures"]["all"][number] = {
@@ -93,7 +92,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
   const bound = factorsOf(settings.hold, true);
   const likely = factorsOf(settings.estimate, false);
   const { prefix } = services.config.headers;
-  const counter = new TokenCounter();
+  let counting: ReturnType<Services["newThreads"]> | undefined;
   const overheads = new Overheads(services);
   const throttledLog = new ThrottledLog(services.log);
 
@@ -135,12 +134,16 @@ export default function meter(services: Services, settings: Settings): Plugin {
 
   return {
     name: "meter",
-    routes: (router) => addCountTokensRoute(router, counter, services),
+    routes(router) {
+      counting = addCountTokensRoute(router, services);
+    },
     async start() {
       services.bodyMeasures.provide(CONTENTS);
     },
 
-    stop: () => counter.stop(),
+    async stop() {
+      await counting?.stop();
+    },
 
     request(call) {
       const { upstream, model } = call;

@@ -90,26 +90,29 @@ for (const [what, gone, blanks] of [
   }
 }
 
-t.test("a stream of an empty reply is passed on, though its terminal event is missing", async (t) => {
-  const chat = [
-    { type: "role", choices: [{ delta: { role: "assistant" } }] },
-    { type: "end", choices: [{ delta: {}, finish_reason: "stop" }] },
-  ];
-  for (const [protocol, events] of [
-    ["chat", chat],
-    ["chat", chat.slice(1)],
-    ["messages", [EVENTS[0], EVENTS[4]]],
-  ] as const) {
-    const { exchange, got } = await setUp(t, { protocol });
-    exchange.replied(200, {});
-    for (const each of events) {
-      exchange.received(Buffer.from(`data: ${JSON.stringify(each)}\n\n`));
+t.test(
+  "a stream of an empty reply is passed on, though its terminal event is missing",
+  async (t) => {
+    const chat = [
+      { type: "role", choices: [{ delta: { role: "assistant" } }] },
+      { type: "end", choices: [{ delta: {}, finish_reason: "stop" }] },
+    ];
+    for (const [protocol, events] of [
+      ["chat", chat],
+      ["chat", chat.slice(1)],
+      ["messages", [EVENTS[0], EVENTS[4]]],
+    ] as const) {
+      const { exchange, got } = await setUp(t, { protocol });
+      exchange.replied(200, {});
+      for (const each of events) {
+        exchange.received(Buffer.from(`data: ${JSON.stringify(each)}\n\n`));
+      }
+      exchange.completed();
+      const types = events.map((each) => each?.type);
+      t.strictSame(got, ["200 text/event-stream", ...types, "complete"], protocol);
     }
-    exchange.completed();
-    const types = events.map((each) => each?.type);
-    t.strictSame(got, ["200 text/event-stream", ...types, "complete"], protocol);
-  }
-});
+  },
+);
 
 t.test("a stream without content is left for another key", async (t) => {
   const table: readonly (readonly [what: string, seconds: number, given: Given])[] = [
