@@ -12,7 +12,7 @@ import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { betaFor } from "../wire/features/betas.ts";
 import type { Wire } from "../wire/wire.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
-import { conversationOf } from "./conversation.ts";
+import { conversationOf, drawnConversation } from "./conversation.ts";
 import { type FailureCause, failures, isOwnFailure, NotAuthorised } from "./failure-cause.ts";
 import type { Refused } from "./fault.ts";
 import { chooseWay, type Way } from "./route.ts";
@@ -55,7 +55,7 @@ export class Dispatch {
   private lost = 0;
   private prepared: Prepared | undefined = undefined;
   private repeated = false;
-  /** As `conversationOf` names it; 0 as well if there is only one way. */
+  /** As `conversationOf` names it, else drawn; 0 if there is only one way. */
   private readonly conversation: number;
   /** True while the latest attempt counts as a call in flight of its key. */
   private isUnderWay = false;
@@ -75,7 +75,7 @@ export class Dispatch {
     private readonly listener: AttemptListener,
   ) {
     this.excluded = call.excludedRoutes;
-    this.conversation = this.hasChoice ? conversationOf(call) : 0;
+    this.conversation = this.hasChoice ? conversationOf(call) || drawnConversation() : 0;
   }
 
   private get hasChoice(): boolean {

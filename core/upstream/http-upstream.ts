@@ -7,6 +7,7 @@ import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
 import { Breakers } from "./breakers.ts";
+import { drawnConversation } from "./conversation.ts";
 import { failures } from "./failure-cause.ts";
 import type { Refused } from "./fault.ts";
 import { KeyPool, type PooledKey } from "./key-pool.ts";
@@ -91,7 +92,7 @@ export class HttpUpstream implements Upstream {
     const { breakers, pool, clock } = this;
     const { model } = route;
     if (this.probing.has(model)) return;
-    const key = pool.awake(model, [], 0);
+    const key = pool.awake(model, [], drawnConversation());
     if (!key) return;
     this.probing.add(model);
     breakers.begin(model);
