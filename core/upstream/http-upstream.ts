@@ -111,8 +111,9 @@ export class HttpUpstream implements Upstream {
             );
           }
           if (!refused || refused.isCounted) return breakers.note(model, { cause, reason });
+          // It works, and what the refusal concerns rests by itself.
           this.refused(route, key, refused, sentMs);
-          breakers.wantCall(model);
+          breakers.probed(model, sentMs);
         },
         (error: unknown) => {
           breakers.forget(model);

@@ -94,18 +94,14 @@ function usable(
   return tried.length === 0 || upstream.breakers.allowRetries ? upstream : undefined;
 }
 
-/**
- * Returns true unless the breaker is open. A model that writes no text is probed by a call, and one whose probe was refused
- * for another reason than its health.
- */
+/** Returns true unless the breaker is open. A model that writes no text is probed by a call. */
 function takesCalls(
   { model }: Route,
   { breakers }: HttpUpstream,
   { protocol }: Pick<Wanted, "protocol">,
 ): boolean {
-  if (breakers.allow(model)) return true;
   const isText = PROTOCOLS[protocol].conversation !== undefined;
-  return isText ? breakers.wantsCall(model) : breakers.isDue(model);
+  return breakers.allow(model) || (!isText && breakers.isDue(model));
 }
 
 function wayBy(route: Route, wanted: Wanted, upstreams: ConnectedUpstreams): Way | undefined {
