@@ -179,14 +179,11 @@ export class Exchange implements AttemptListener, Flow {
     this.fail(failure, broken(isTooLarge ? EVENT_TOO_LARGE : UNREADABLE));
   }
 
-  /** Keeps a part of a whole reply. That of a client who has left goes on at once: no other attempt will serve it. */
+  /** Keeps a part of a whole reply. */
   private keep(chunk: Buffer): void {
     this.whole.add(chunk);
     const refusal = this.client.refusalOfSize(this.whole.bytes);
-    if (refusal) return this.cut(refusal);
-    if (!this.call.gone) return;
-    this.begin();
-    for (const part of this.whole.take()) this.sink.data(part);
+    if (refusal) this.cut(refusal);
   }
 
   completed(): void {

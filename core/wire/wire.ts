@@ -31,10 +31,9 @@ export type Stage = "none" | "begun" | "refused" | "failed" | "delivered";
  *
  * - `charged`: a reply, which costs what it used.
  * - `free`: a reply that says that it failed, or refuses before any output. The client gets it.
- * - `pending`: the provider goes on after this reply, and bills the rest.
- * - `none`: no reply of the protocol.
+ * - `none`: no reply of the protocol, or one that the provider is still making.
  */
-type ReplyWorth = "charged" | "free" | "pending" | "none";
+type ReplyWorth = "charged" | "free" | "none";
 
 /** The fields of a request's body. To set undefined removes the field. */
 interface Fields {

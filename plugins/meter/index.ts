@@ -11,7 +11,6 @@ import {
   Usage,
   v,
 } from "../../core/plugin/index.ts";
-import { AudioHead } from "./audio-head.ts";
 import { contentsIn, type Factors, type PlainContents, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { fillIn } from "./estimate.ts";
@@ -165,10 +164,9 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const wire = services.wires[upstream.protocol];
       const usage = call.usage ?? new Usage();
       call.usage = usage;
-      const unstreamed = () => new ReplyMeter(call, client, wire, usage, likely, check);
-      if (wire.protocol === "speech") {
-        return new AudioHead(unstreamed(), () => pushTokens(call, NONE));
-      }
+      const unstreamed = (onAudio?: () => void) =>
+        new ReplyMeter(call, client, wire, usage, likely, check, onAudio);
+      if (wire.protocol === "speech") return unstreamed(() => pushTokens(call, NONE));
       const { body } = upstream;
       const hidden = call.stream && body !== undefined && wire.lacksUsage(body);
       upstream.wantsUsage = hidden;

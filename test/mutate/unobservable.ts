@@ -219,12 +219,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "the route needs a key; only the compiler asks",
   },
   {
-    source: "plugins/meter/reply-meter.ts",
-    before: 'const worth = reply ? this.wire.judge(reply) : "none";',
-    after: 'const worth = reply ? this.wire.judge(reply) : "";',
-    why: "without a reply the call fails before this is read",
-  },
-  {
     source: "plugins/meter/density.ts",
     before: "const TOKEN = 64;",
     why: "the unit of fitted numbers: 1.5 % of what they add moves no hold out of the range that is tested",

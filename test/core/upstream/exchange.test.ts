@@ -114,6 +114,20 @@ t.test(
   },
 );
 
+t.test("a whole reply is passed on once it is whole, also to a client that has left", async (t) => {
+  const whole = JSON.stringify({ type: "message", content: [{ type: "text", text: "OK" }] });
+  for (const gone of [false, true]) {
+    const { call, exchange, got } = await setUp(t, { gone });
+    exchange.replied(200, { "content-type": "application/json" });
+    exchange.received(Buffer.from(whole.slice(0, 9)));
+    t.strictSame(got, []);
+    exchange.received(Buffer.from(whole.slice(9)));
+    exchange.completed();
+    t.equal(got.at(-1), "complete");
+    t.strictSame(call.replyBody, JSON.parse(whole));
+  }
+});
+
 t.test("a stream without content is left for another key", async (t) => {
   const table: readonly (readonly [what: string, seconds: number, given: Given])[] = [
     ["by the limit of all streams, while Chat may hide its reasoning", 900, { protocol: "chat" }],
