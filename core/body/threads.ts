@@ -28,6 +28,8 @@ const LIMITS = {
   /** Maximum bytes that wait for a thread, of all accounts and of one. A single body may always wait. */
   waitingBytesMax: 128 * MB,
   waitingBytesOfAccountMax: 32 * MB,
+  /** A body counts as at least this many bytes, so that the number of those that wait is bounded too. */
+  leastBytes: 0,
 };
 
 export type ThreadLimits = Readonly<typeof LIMITS>;
@@ -84,7 +86,7 @@ export class BodyThreads {
     bytes: Uint8Array,
     isLent = false,
   ): Promise<Result | Refusal> {
-    const size = bytes.length;
+    const size = Math.max(bytes.length, this.limits.leastBytes);
     const refusal = this.refusalFor(call, size);
     if (refusal) return Promise.resolve(refusal);
     return new Promise((resolve, reject) => {
@@ -199,13 +201,13 @@ const LARGE_SHARE = 3 / 4;
 
 interface Job extends ThreadJob {
   readonly call: Caller;
-  /** Bytes of the body, also while they are lent. */
+  /** The bytes that the body counts as, also while they are lent. */
   readonly size: number;
   /** The thread gets the bytes themselves, and its result has them. */
   readonly isLent: boolean;
   /** Ends the job early, with `TOO_LONG` or the error of the thread that could not start. */
   readonly end: AbortController;
-  /** The lowest begins first. Jobs of one account have different ones, so accounts take turns. Set by the queue. */
+  /** The lowest begins first. Jobs of one account are as far apart as they are large, so accounts take turns. Set by the queue. */
   turn: number;
   resolve(result: unknown): void;
   reject(error: unknown): void;
@@ -214,6 +216,8 @@ interface Job extends ThreadJob {
 class BodyQueue {
   private waiting: Job[] = [];
   private turn = 0;
+  /** The turn of each account's next job, while others wait. */
+  private readonly turns = new Map<string | undefined, number>();
 
   constructor(private readonly limits: ThreadLimits) {}
 
@@ -233,14 +237,16 @@ class BodyQueue {
   }
 
   add(job: Job): void {
-    const last = this.waiting.findLast((other) => accountOf(other) === accountOf(job));
-    job.turn = Math.max(this.turn, (last?.turn ?? -1) + 1);
+    const account = accountOf(job);
+    job.turn = Math.max(this.turn, this.turns.get(account) ?? 0);
+    this.turns.set(account, job.turn + job.size);
     this.waiting.push(job);
   }
 
   /** Takes the next job that may begin. An account has a second thread only if no other one waits. */
   take(running: readonly Job[]): Job | undefined {
     this.dropGone();
+    if (this.waiting.length + running.length === 0) this.turns.clear();
     const served = new Set(running.map(accountOf));
     const mayBegin = this.waiting.filter((job) => this.mayRun(job.size, running));
     const others = mayBegin.filter((job) => !served.has(accountOf(job)));
@@ -283,9 +289,9 @@ function bytesOf(jobs: readonly Job[]): number {
 }
 
 const BUSY = refuse.unavailable(
-  "The gateway has as many long requests waiting as it can take; try again shortly.",
+  "The gateway has as many requests waiting as it can take; try again shortly.",
 );
 const BUSY_WITH_ACCOUNT = refuse.rateLimited(
-  "Too many long requests of this account are waiting; send fewer at once.",
+  "Too many requests of this account are waiting; send fewer at once.",
   { headers: ["retry-after", "1"] },
 );

@@ -366,6 +366,7 @@ export class Gateway {
       reloads: this.reloads,
       workers,
       bodyThreads: this.bodyThreads,
+      newThreads: (limits) => new BodyThreads(log, limits),
       wires,
       imageFetcher: new HttpImageFetcher(() => this.config.images),
     };

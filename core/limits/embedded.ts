@@ -1,12 +1,13 @@
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../process/clock.ts";
 import type { Rate, RateLimiter } from "./rate-limiter.ts";
 
-const SWEEP_AT_MIN = 10_000;
+/** A key whose last call is older than those of so many others has its whole burst again. */
+const KEYS_MAX = 100_000;
 
 /** Rate limits of one process, in memory. A restart loses them, which at worst allows another burst. */
 export class EmbeddedRateLimiter implements RateLimiter {
-  private readonly arrivals = new Map<string, number>();
-  private sweepAt = SWEEP_AT_MIN;
+  private readonly arrivals = new LRUCache<string, number>({ max: KEYS_MAX });
   private readonly running = new Map<string, Set<string>>();
 
   constructor(private readonly clock: Clock) {}
@@ -14,7 +15,6 @@ export class EmbeddedRateLimiter implements RateLimiter {
   takeCall(keyId: string, perMinute: number, burst: number): Rate {
     const nowMs = this.clock.monotonic();
     const rate = gcra(this.arrivals.get(keyId), nowMs, perMinute, burst);
-    if (this.arrivals.size >= this.sweepAt && !this.arrivals.has(keyId)) this.sweep(nowMs);
     this.arrivals.set(keyId, rate.arrivalMs);
     return rate;
   }
@@ -30,17 +30,6 @@ export class EmbeddedRateLimiter implements RateLimiter {
   leaveCall(keyId: string, callId: string): void {
     const calls = this.running.get(keyId);
     if (calls?.delete(callId) && calls.size === 0) this.running.delete(keyId);
-  }
-
-  /**
-   * Deletes keys whose arrival time has passed: their whole burst is available again, as for a new key. The next sweep
-   * comes when twice as many are left, so each new key costs the same however many there are.
-   */
-  private sweep(nowMs: number): void {
-    for (const [keyId, arrivalMs] of this.arrivals) {
-      if (arrivalMs <= nowMs) this.arrivals.delete(keyId);
-    }
-    this.sweepAt = Math.max(SWEEP_AT_MIN, 2 * this.arrivals.size);
   }
 }
 

@@ -115,7 +115,6 @@ export { PeriodicTask } from "../process/periodic.ts";
 export { RawJson } from "../process/raw-json.ts";
 export { program } from "../process/root.ts";
 export { secretFile, TOKEN_RULE } from "../process/secret-file.ts";
-export { yieldToMainThread } from "../process/thread-priority.ts";
 export { ThrottledLog } from "../process/throttled-log.ts";
 export { messageOf } from "../process/thrown.ts";
 export { TIMED_OUT, withTimeout } from "../process/timeout.ts";

@@ -1,5 +1,5 @@
 import type { Accounts, Keys, OperatorActions } from "../accounts/index.ts";
-import type { BodyThreads } from "../body/threads.ts";
+import type { BodyThreads, ThreadLimits } from "../body/threads.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Database } from "../database/database.ts";
@@ -63,6 +63,8 @@ export interface Services extends Slots {
   readonly workers: Workers;
   /** Threads for work on long bodies. */
   readonly bodyThreads: Pick<BodyThreads, "run" | "waiting">;
+  /** Makes threads of a plugin's own, which its `stop` stops. */
+  readonly newThreads: (limits: Partial<ThreadLimits>) => Pick<BodyThreads, "run" | "stop">;
   /** For each protocol: how to read and write its bodies and events. */
   readonly wires: Readonly<Record<Protocol, Wire>>;
   /** Fetches images that a request names by address. */

@@ -4,7 +4,6 @@ const LF = 10;
 const CR = 13;
 const COLON = 58;
 const SPACE = 32;
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /** The default limit for the size of an event. */
 const EVENT_BYTES_MAX = 32 * 1024 * 1024;
@@ -98,8 +97,6 @@ export class SseReader {
   private carried = 0;
   /** The part of the current line that has come. */
   private line: "nothing" | "cr" | "text" = "nothing";
-  /** How many bytes of a byte order mark have come at the start of the stream; -1 if it has none. */
-  private mark = 0;
   private first = true;
   private failed = false;
 
@@ -113,7 +110,7 @@ export class SseReader {
     if (this.failed) return false;
     const bytes = asBuffer(chunk);
     const length = bytes.length;
-    let at = this.mark >= 0 && this.mark < 3 ? this.readMark(bytes) : 0;
+    let at = 0;
     let start = 0;
     for (let lf = endOfLine(bytes, at); lf !== -1; lf = endOfLine(bytes, at)) {
       const blank = this.lineWith(bytes, at, lf) !== "text";
@@ -143,22 +140,6 @@ export class SseReader {
     return this.line === "nothing" && to === from + 1 && bytes[from] === CR ? "cr" : "text";
   }
 
-  /** Skips a byte order mark, which may be split too. Returns the index at which the first line continues. */
-  private readMark(bytes: Buffer): number {
-    let at = 0;
-    while (at < bytes.length && this.mark < 3) {
-      if (bytes[at] !== BYTE_ORDER_MARK[this.mark]) {
-        // A partial mark is text.
-        if (this.mark > 0) this.line = "text";
-        this.mark = -1;
-        return at;
-      }
-      this.mark += 1;
-      at += 1;
-    }
-    return at;
-  }
-
   private emit(
     bytes: Buffer,
     start: number,
@@ -175,7 +156,7 @@ export class SseReader {
       this.carry = undefined;
       this.carried = 0;
     }
-    const from = this.first && this.mark === 3 ? 3 : 0;
+    const from = this.first && MARK.equals(raw.subarray(0, 3)) ? 3 : 0;
     this.first = false;
     onEvent(new ServerEvent(raw, undefined, from));
     return true;
@@ -204,6 +185,8 @@ export class SseReader {
 }
 
 const EMPTY = Buffer.alloc(0);
+/** A byte order mark. */
+const MARK = Buffer.from("\ufeff");
 const DATA = Buffer.from("data");
 const EVENT = Buffer.from("event");
 

@@ -25,8 +25,6 @@ export class Breakers {
   private retries = RETRIES_MAX;
   private failedAtMs = 0;
   private readonly byModel = new Map<string, Breaker>();
-  /** Models whose latest probe was refused, which says nothing of their health. */
-  private readonly unclear = new Set<string>();
 
   constructor(
     private readonly upstream: string,
@@ -44,16 +42,6 @@ export class Breakers {
     return !this.allow(model) && this.retryInMs(model) === 0;
   }
 
-  /** The latest probe of this model could not show if it works: a customer's call must be the next. */
-  wantCall(model: string): void {
-    this.unclear.add(model);
-  }
-
-  /** Returns true if a probe is due, and a customer's call must be it. */
-  wantsCall(model: string): boolean {
-    return this.unclear.has(model) && this.isDue(model);
-  }
-
   /** False while most calls fail: then it gets only first attempts of calls. */
   get allowRetries(): boolean {
     return this.retries > 0 || this.clock.monotonic() - this.failedAtMs > RETRY_AGAIN_MS;
@@ -65,7 +53,6 @@ export class Breakers {
   }
 
   begin(model: string): void {
-    this.unclear.delete(model);
     this.ofAll.begin();
     this.byModel.get(model)?.begin();
   }

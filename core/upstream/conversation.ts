@@ -56,6 +56,11 @@ export function conversationOf({ session, key, model, body, endpoint }: Told): n
   return hashOf(opening, of) || 1;
 }
 
+/** Returns a number that stands for the conversation of a call that tells none, so that its place is drawn. */
+export function drawnConversation(): number {
+  return 1 + Math.floor(Math.random() * 0x7fff_ffff);
+}
+
 function openingIn(body: RequestBody, field: string): string {
   return body.isRead(field) ? openingOf(body.outline[field]) : (body.turns?.opening ?? "");
 }

@@ -8,12 +8,11 @@ import { GONE, type UpstreamRequest } from "../plugin/call.ts";
 import type { OutgoingBody, OutgoingCall, OutgoingRequest } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { betaFor } from "../wire/features/betas.ts";
 import type { Wire } from "../wire/wire.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
-import { conversationOf } from "./conversation.ts";
-import { type FailureCause, failures, isOwnFailure, NotAuthorised } from "./failure-cause.ts";
+import { conversationOf, drawnConversation } from "./conversation.ts";
+import { type FailureCause, failures, isOwnFailure, type NotAuthorised } from "./failure-cause.ts";
 import type { Refused } from "./fault.ts";
 import { chooseWay, type Way } from "./route.ts";
 import type { ServedCall } from "./served-call.ts";
@@ -55,7 +54,7 @@ export class Dispatch {
   private lost = 0;
   private prepared: Prepared | undefined = undefined;
   private repeated = false;
-  /** As `conversationOf` names it; 0 as well if there is only one way. */
+  /** As `conversationOf` names it, else drawn; 0 if there is only one way. */
   private readonly conversation: number;
   /** True while the latest attempt counts as a call in flight of its key. */
   private isUnderWay = false;
@@ -75,7 +74,7 @@ export class Dispatch {
     private readonly listener: AttemptListener,
   ) {
     this.excluded = call.excludedRoutes;
-    this.conversation = this.hasChoice ? conversationOf(call) : 0;
+    this.conversation = this.hasChoice ? conversationOf(call) || drawnConversation() : 0;
   }
 
   private get hasChoice(): boolean {
@@ -132,39 +131,26 @@ export class Dispatch {
     key.use(route.model, this.sentMs);
     const attempt = new Attempt(upstream, this.listener);
     this.attempt = attempt;
-    let credentials: string[] | Promise<string[]>;
-    try {
-      credentials = upstream.adapter.authorise(request, this.clock.now(), key.text);
-    } catch (error) {
-      return this.notAuthorised(attempt, NotAuthorised.by(error));
-    }
-    if (Array.isArray(credentials)) attempt.send(request, credentials, prepared.isRepeated);
-    else void this.sendLater(attempt, prepared, credentials);
+    const credentials = upstream.authorise(request, key);
+    if (!(credentials instanceof Promise)) return this.sendWith(credentials, attempt, prepared);
+    void credentials.then((got) => this.sendWith(got, attempt, prepared));
   }
 
-  /** Waits for the credentials. Sends nothing if the call has ended or its client has left by then. */
-  private async sendLater(
+  /** Sends nothing if the call has ended or its client has left by then. */
+  private sendWith(
+    credentials: string[] | NotAuthorised,
     attempt: Attempt,
     { request, isRepeated }: Prepared,
-    pending: Promise<string[]>,
-  ): Promise<void> {
-    let credentials: string[] | typeof TIMED_OUT | undefined;
-    let failure = new NotAuthorised("timed out");
-    try {
-      credentials = await withTimeout(pending, attempt.upstream.connectMs);
-    } catch (error) {
-      failure = NotAuthorised.by(error);
-    }
+  ): void {
     if (attempt.isLeft) return;
     if (this.call.gone) this.call.flow?.cut(GONE);
     else if (Array.isArray(credentials)) attempt.send(request, credentials, isRepeated);
-    else this.notAuthorised(attempt, failure);
-  }
-
-  private notAuthorised(attempt: Attempt, failure: NotAuthorised): void {
-    const fields = { call_id: this.call.id, upstream: attempt.upstream.name, reason: failure.code };
-    this.log.error(fields, "cannot get credentials for an upstream; trying the next route");
-    attempt.fail(failure);
+    else {
+      const { name } = attempt.upstream;
+      const fields = { call_id: this.call.id, upstream: name, reason: credentials.code };
+      this.log.error(fields, "cannot get credentials for an upstream; trying the next route");
+      attempt.fail(credentials);
+    }
   }
 
   /** The latest attempt is over: its key has a call less in flight. */

@@ -12,7 +12,6 @@ import { wires } from "../wire/wires.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
 import { broken, refusedOutcome, refusedUnreadably, tooSlow } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";
-import { EmptyEvents } from "./empty-events.ts";
 import { type FailureCause, failures } from "./failure-cause.ts";
 import { isForOperator, messageIn, type Refused, refusedBy } from "./fault.ts";
 import { masked, maskedEvent } from "./mask.ts";
@@ -41,7 +40,6 @@ const REPEAT_WITHIN_MS = 5_000;
 const REFUSAL_BODY_MS = 5_000;
 /** Errors of providers have a few hundred bytes. */
 const REFUSAL_BYTES_MAX = 262_144;
-const ONLY_EMPTY_EVENTS = "The upstream sent nothing but empty events for too long.";
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
 
 /** The client's end of a call, beside the sinks. */
@@ -65,7 +63,6 @@ export interface ClientEnd {
  */
 export class Exchange implements AttemptListener, Flow {
   private readonly wire: Wire;
-  private readonly empty = new EmptyEvents();
   private readonly onEvent: (event: ServerEvent) => void;
 
   private readonly dispatch: Dispatch;
@@ -182,14 +179,11 @@ export class Exchange implements AttemptListener, Flow {
     this.fail(failure, broken(isTooLarge ? EVENT_TOO_LARGE : UNREADABLE));
   }
 
-  /** Keeps a part of a whole reply. That of a client who has left goes on at once: no other attempt will serve it. */
+  /** Keeps a part of a whole reply. */
   private keep(chunk: Buffer): void {
     this.whole.add(chunk);
     const refusal = this.client.refusalOfSize(this.whole.bytes);
-    if (refusal) return this.cut(refusal);
-    if (!this.call.gone) return;
-    this.begin();
-    for (const part of this.whole.take()) this.sink.data(part);
+    if (refusal) this.cut(refusal);
   }
 
   completed(): void {
@@ -212,7 +206,7 @@ export class Exchange implements AttemptListener, Flow {
     const lastTwo = [this.last, this.beforeLast];
     const isWhole = !this.errorSent && lastTwo.some((event) => event && this.wire.mayEndAt(event));
     if (isWhole) {
-      if (!this.begun) this.begin();
+      if (!this.begun) this.passHeld();
       return this.finish(COMPLETE);
     }
     if (this.refusedAtStart()) return;
@@ -476,11 +470,6 @@ export class Exchange implements AttemptListener, Flow {
   private gather(event: ServerEvent): void {
     // Events that follow the one which moved the call on belong to the attempt that was dropped.
     if (this.over || this.hasMovedOn) return;
-    const worth = this.empty.judge(event, this.heardAtMs);
-    if (worth === "excess") {
-      return this.fail(failures.unreadable("only empty events"), broken(ONLY_EMPTY_EVENTS));
-    }
-    if (worth === "drop") return;
     this.beforeLast = this.last;
     this.last = event;
     if (this.begun) this.pass(event);

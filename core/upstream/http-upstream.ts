@@ -2,12 +2,14 @@ import type { Dispatcher } from "undici";
 import type { Route } from "../catalogue/catalogue.ts";
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Trial, Upstream, UpstreamConfig } from "../plugin/config.ts";
-import type { LoadedUpstream, UpstreamAdapter } from "../plugin/upstream-kind.ts";
+import type { LoadedUpstream, OutgoingRequest, UpstreamAdapter } from "../plugin/upstream-kind.ts";
 import type { Clock } from "../process/clock.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { Log } from "../process/log.ts";
+import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { Breakers } from "./breakers.ts";
-import { failures } from "./failure-cause.ts";
+import { drawnConversation } from "./conversation.ts";
+import { failures, NotAuthorised } from "./failure-cause.ts";
 import type { Refused } from "./fault.ts";
 import { KeyPool, type PooledKey } from "./key-pool.ts";
 
@@ -55,7 +57,7 @@ export class HttpUpstream implements Upstream {
     readonly dispatcher: Dispatcher,
 
     /** The longest wait for a connection, and for credentials. */
-    readonly connectMs: number,
+    private readonly connectMs: number,
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly tryRoute: TryRoute,
@@ -76,6 +78,24 @@ export class HttpUpstream implements Upstream {
     return this.off.size > 0 && (this.off.has("") || this.off.has(model));
   }
 
+  /** Returns the credentials of a request: at once, unless its kind has to wait for them. Neither throws nor rejects. */
+  authorise(
+    request: OutgoingRequest,
+    key: PooledKey,
+  ): string[] | NotAuthorised | Promise<string[] | NotAuthorised> {
+    try {
+      const credentials = this.adapter.authorise(request, this.clock.now(), key.text);
+      return Array.isArray(credentials) ? credentials : this.inTime(credentials);
+    } catch (error) {
+      return NotAuthorised.by(error);
+    }
+  }
+
+  private async inTime(pending: Promise<string[]>): Promise<string[] | NotAuthorised> {
+    const credentials = await withTimeout(pending, this.connectMs).catch(NotAuthorised.by);
+    return credentials === TIMED_OUT ? new NotAuthorised("timed out") : credentials;
+  }
+
   try(route: Route, id: string): Promise<Trial> {
     const key = this.keys.find((one) => one.id === id);
     return key
@@ -91,7 +111,7 @@ export class HttpUpstream implements Upstream {
     const { breakers, pool, clock } = this;
     const { model } = route;
     if (this.probing.has(model)) return;
-    const key = pool.awake(model, [], 0);
+    const key = pool.awake(model, [], drawnConversation());
     if (!key) return;
     this.probing.add(model);
     breakers.begin(model);
@@ -110,8 +130,9 @@ export class HttpUpstream implements Upstream {
             );
           }
           if (!refused || refused.isCounted) return breakers.note(model, { cause, reason });
+          // It works, and what the refusal concerns rests by itself.
           this.refused(route, key, refused, sentMs);
-          breakers.wantCall(model);
+          breakers.probed(model, sentMs);
         },
         (error: unknown) => {
           breakers.forget(model);

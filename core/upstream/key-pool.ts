@@ -150,8 +150,6 @@ export class PooledKey implements KeyState {
 /** The keys of an upstream, which share its calls and rest one by one. */
 export class KeyPool {
   readonly keys: readonly PooledKey[];
-  private next = 0;
-
   constructor(
     texts: readonly string[],
     private readonly clock: Pick<Clock, "monotonic">,
@@ -159,26 +157,13 @@ export class KeyPool {
     this.keys = (texts.length > 0 ? texts : [""]).map((text) => new PooledKey(text));
   }
 
-  /**
-   * Returns a key that does not rest for this model, beside those that the call has tried: that of the conversation, or the
-   * next one if `conversation` is 0.
-   */
+  /** Returns the conversation's key of those that do not rest for this model and that the call has not tried. */
   awake(model: string, tried: readonly PooledKey[], conversation: number): PooledKey | undefined {
-    const { keys } = this;
-    if (conversation !== 0 && keys.length > 1) {
-      const free = keys.filter((key) => !tried.includes(key) && this.isAwake(key, model));
-      const places = free.map((key) => {
-        return { key, seed: key.seed, weight: 1, load: key.callsOf(model) };
-      });
-      return placeOf(conversation, places)?.key;
-    }
-    for (let at = 0; at < keys.length; at++) {
-      const key = keys[(this.next + at) % keys.length];
-      if (!key || tried.includes(key) || !this.isAwake(key, model)) continue;
-      this.next = (this.next + at + 1) % keys.length;
-      return key;
-    }
-    return undefined;
+    const free = this.keys.filter((key) => !tried.includes(key) && this.isAwake(key, model));
+    const places = free.map((key) => ({
+      ...{ key, seed: key.seed, weight: 1, load: key.callsOf(model) },
+    }));
+    return placeOf(conversation, places)?.key;
   }
 
   /** How many calls of a model are in flight with all keys. */

@@ -17,7 +17,7 @@ export interface Way {
 export interface Wanted {
   readonly model: Model;
   readonly protocol: Protocol;
-  /** The conversation of the call, as `conversationOf` names it; 0 if it has none. */
+  /** The conversation of the call, as `conversationOf` names it, or a drawn number. */
   readonly conversation: number;
   /** Routes that cannot serve the call. */
   readonly excluded: readonly Route[];
@@ -31,20 +31,16 @@ export interface Wanted {
 
 /**
  * Chooses the next way of a call: the route with the lowest priority number, by weight among equals, and a key of
- * its upstream. Calls of one conversation stay together; others take keys in turn. Skips routes that were tried, do not
+ * its upstream. Calls of one conversation stay together. Skips routes that were tried, do not
  * speak the protocol, are switched off, whose breaker is open, or whose keys all rest. If no route is left, another key of
  * one that was tried may serve the call. If all rest, the way that wakes first is tried: a refusal would not help the caller.
  */
-export function chooseWay(
-  wanted: Wanted,
-  upstreams: ConnectedUpstreams,
-  random: () => number = Math.random,
-): Way | undefined {
+export function chooseWay(wanted: Wanted, upstreams: ConnectedUpstreams): Way | undefined {
   const { tried } = wanted;
   const last = tried.at(-1);
   const sameUpstream = last && wanted.keyFailed ? wayBy(last.route, wanted, upstreams) : undefined;
   if (sameUpstream) return sameUpstream;
-  const route = pick(wanted, upstreams, random);
+  const route = pick(wanted, upstreams);
   const way = route && wayBy(route, wanted, upstreams);
   return (
     way ??
@@ -53,17 +49,11 @@ export function chooseWay(
   );
 }
 
-function pick(
-  wanted: Wanted,
-  upstreams: ConnectedUpstreams,
-  random: () => number,
-): Route | undefined {
+function pick(wanted: Wanted, upstreams: ConnectedUpstreams): Route | undefined {
   const { model, tried, conversation } = wanted;
-  let chosen: Route | undefined;
-  let weight = 0;
   let due: Pick<Way, "route" | "upstream"> | undefined;
-  /** Routes of the lowest priority, for a conversation. */
-  let places: RoutePlace[] | undefined;
+  /** Routes of the lowest priority. */
+  let places: RoutePlace[] = [];
   for (const route of model.routes) {
     if (tried.length > 0 && tried.some((way) => way.route === route)) continue;
     const upstream = usable(route, wanted, upstreams);
@@ -73,22 +63,14 @@ function pick(
       continue;
     }
     if (!upstream.pool.hasAwake(route.model)) continue;
-    if (chosen && route.priority > chosen.priority) continue;
-    if (chosen && route.priority < chosen.priority) {
-      weight = 0;
-      places = undefined;
-    }
-    weight += route.weight;
-    if (conversation !== 0 && model.routes.length > 1) {
-      places ??= [];
-      places.push(placeBy(route, upstream));
-    }
-    // Keeping each route with the probability of its share chooses by weight in one pass.
-    if (weight === route.weight || random() * weight < route.weight) chosen = route;
+    const lowest = places[0]?.route.priority ?? route.priority;
+    if (route.priority > lowest) continue;
+    if (route.priority < lowest) places = [];
+    places.push(placeBy(route, upstream));
   }
   // No customer waits for a probe if something else can serve the call.
-  if (chosen && due) due.upstream.probe(due.route, wanted.protocol);
-  return places && places.length > 1 ? placeOf(conversation, places)?.route : chosen;
+  if (places.length > 0 && due) due.upstream.probe(due.route, wanted.protocol);
+  return placeOf(conversation, places)?.route;
 }
 
 interface RoutePlace extends Place {
@@ -112,18 +94,14 @@ function usable(
   return tried.length === 0 || upstream.breakers.allowRetries ? upstream : undefined;
 }
 
-/**
- * Returns true unless the breaker is open. A model that writes no text is probed by a call, and one whose probe was refused
- * for another reason than its health.
- */
+/** Returns true unless the breaker is open. A model that writes no text is probed by a call. */
 function takesCalls(
   { model }: Route,
   { breakers }: HttpUpstream,
   { protocol }: Pick<Wanted, "protocol">,
 ): boolean {
-  if (breakers.allow(model)) return true;
   const isText = PROTOCOLS[protocol].conversation !== undefined;
-  return isText ? breakers.wantsCall(model) : breakers.isDue(model);
+  return breakers.allow(model) || (!isText && breakers.isDue(model));
 }
 
 function wayBy(route: Route, wanted: Wanted, upstreams: ConnectedUpstreams): Way | undefined {

@@ -7,7 +7,7 @@ import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { Usage } from "../wire/usage/usage.ts";
 import { wires } from "../wire/wires.ts";
 import { Attempt, type AttemptListener, type Headers } from "./attempt.ts";
-import { type FailureCause, failures, NotAuthorised } from "./failure-cause.ts";
+import { type FailureCause, failures } from "./failure-cause.ts";
 import { type Refused, refusedBy } from "./fault.ts";
 import { type HttpUpstream, isAnswered, type Tried } from "./http-upstream.ts";
 import type { PooledKey } from "./key-pool.ts";
@@ -41,13 +41,8 @@ export async function tryRoute(
   const request = upstream.adapter.request(call, route);
   if (!request) return { served: false, reason: "this kind of upstream cannot express the call" };
   const beganMs = clock.monotonic();
-  const authorise = async () => upstream.adapter.authorise(request, clock.now(), key.text);
-  const pending = authorise().catch((error: unknown) => NotAuthorised.by(error));
-  const credentials = await withTimeout(pending, upstream.connectMs);
-  if (!Array.isArray(credentials)) {
-    const failure = credentials === TIMED_OUT ? new NotAuthorised("timed out") : credentials;
-    return { served: false, ...failures.byError(failure) };
-  }
+  const credentials = await upstream.authorise(request, key);
+  if (!Array.isArray(credentials)) return { served: false, ...failures.byError(credentials) };
   const reply = new TrialReply(protocol, clock);
   const attempt = new Attempt(upstream, reply);
   attempt.send(request, credentials);

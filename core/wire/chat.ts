@@ -15,7 +15,7 @@ import { isEnd, meaningOf } from "./finish-reason.ts";
 import { refuse } from "./refusal.ts";
 import { hasObject, hasObjectOrText } from "./scan.ts";
 import { readChatUsage } from "./usage/read.ts";
-import type { Stage, Wire } from "./wire.ts";
+import { isDone, type Stage, type Wire } from "./wire.ts";
 
 const DELTA = Buffer.from('"delta"');
 /** The beginning of `usage`, and of Google's `usageMetadata`. */
@@ -27,9 +27,6 @@ const ERROR = Buffer.from('"error"');
 
 /** The maximum number of choices that providers accept. */
 const CHOICES_MAX = 128;
-
-/** Maximum length of `data: [DONE]`, with any line ends. */
-const DONE_BYTES_MAX = 32;
 
 /** The Chat Completions protocol: `POST /v1/chat/completions`. */
 export const chat: Wire = {
@@ -78,7 +75,7 @@ export const chat: Wire = {
   errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
 
   classify(event): EventKind {
-    if (event.raw.length <= DONE_BYTES_MAX && event.data === "[DONE]") return "terminal";
+    if (isDone(event)) return "terminal";
     if (hasObjectOrText(event.raw, ERROR)) {
       const error = objectOf(parseJson(event.data))?.["error"];
       if (isObject(error) || (typeof error === "string" && error !== "")) return "error";

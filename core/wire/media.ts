@@ -7,7 +7,7 @@ import { refuse } from "./refusal.ts";
 import { hasObject } from "./scan.ts";
 import { tokensOf } from "./usage/numbers.ts";
 import type { Usage } from "./usage/usage.ts";
-import { kindOf, type Wire } from "./wire.ts";
+import { isDone, kindOf, type Wire } from "./wire.ts";
 
 /** Protocols without an output limit, whose replies deliver no text. */
 const UNSTREAMED = {
@@ -70,8 +70,6 @@ export const images: Wire = {
 };
 
 const DONE = Buffer.from('"speech.audio.done"');
-/** Maximum length of `data: [DONE]`, with any line ends. Together AI ends a stream by it. */
-const END_BYTES_MAX = 32;
 const ERROR = Buffer.from('"error"');
 
 /**
@@ -86,9 +84,8 @@ export const speech: Wire = {
   check: (body) => checkFields(body, speech.fields),
 
   classify(event): EventKind {
-    // Base64 has no quotes, so audio cannot imitate the name.
-    if (asBuffer(event.raw).includes(DONE)) return "terminal";
-    if (event.raw.length <= END_BYTES_MAX && event.data === "[DONE]") return "terminal";
+    // Base64 has no quotes, so audio cannot imitate the name. Together AI ends a stream by [DONE].
+    if (asBuffer(event.raw).includes(DONE) || isDone(event)) return "terminal";
     return hasObject(event.raw, ERROR) ? "error" : "data";
   },
 

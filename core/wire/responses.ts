@@ -103,7 +103,7 @@ export const responses: Wire = {
         return "free";
       case "queued":
       case "in_progress":
-        return "pending";
+        return "none";
       case "cancelled":
         return hasOutput ? "charged" : "free";
       case "incomplete":

@@ -19,6 +19,14 @@ export function typeOf(event: ServerEvent): unknown {
   return event.type ?? objectOf(parseJson(event.data))?.["type"];
 }
 
+/** Maximum length of `data: [DONE]`, with any line ends. Longer events are not decoded for it. */
+const DONE_BYTES_MAX = 32;
+
+/** Returns true for the event that ends a stream of OpenAI's APIs. */
+export function isDone(event: ServerEvent): boolean {
+  return event.raw.length <= DONE_BYTES_MAX && event.data === "[DONE]";
+}
+
 /**
  * How far an event brings a stream. `begun`: its head, or an end without output. `refused`: it ends in a refusal, or
  * Responses says that it failed. `failed`: it ends because the provider could not go on. `delivered`: it carries an item, a
@@ -31,10 +39,9 @@ export type Stage = "none" | "begun" | "refused" | "failed" | "delivered";
  *
  * - `charged`: a reply, which costs what it used.
  * - `free`: a reply that says that it failed, or refuses before any output. The client gets it.
- * - `pending`: the provider goes on after this reply, and bills the rest.
- * - `none`: no reply of the protocol.
+ * - `none`: no reply of the protocol, or one that the provider is still making.
  */
-type ReplyWorth = "charged" | "free" | "pending" | "none";
+type ReplyWorth = "charged" | "free" | "none";
 
 /** The fields of a request's body. To set undefined removes the field. */
 interface Fields {

@@ -1,4 +1,5 @@
 import {
+  type addKeyRoutes,
   keyLimits,
   type PlainRequest,
   type Refusal,
@@ -7,13 +8,8 @@ import {
   v,
 } from "../../core/plugin/index.ts";
 
-/** The key that asks, and its account. */
-export interface Caller {
-  readonly keyId: string;
-  readonly accountId: string;
-  /** Of a key that a member of a team uses; else null. */
-  readonly memberId: string | null;
-}
+/** The key that asks, its account, and the member of a team who uses it. */
+export type Caller = Parameters<Parameters<typeof addKeyRoutes>[3][number]["handle"]>[1];
 
 /**
  * A question that a developer can ask with a key. The description of the API is made from its schemas: `query` also

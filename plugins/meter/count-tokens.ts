@@ -1,34 +1,40 @@
-import {
-  isRefusal,
-  type Refusal,
-  type Router,
-  refuse,
-  type Services,
-} from "../../core/plugin/index.ts";
+import { isRefusal, type Router, refuse, type Services } from "../../core/plugin/index.ts";
+import type { Count } from "./count-thread.ts";
 import { PublishedCounts } from "./published.ts";
-import type { Count, TokenCounter } from "./token-counter.ts";
 
 /** The models that clients of Messages may name. */
 const MESSAGES = { protocol: "messages", serves: ["messages", "chat"] } as const;
 
+const THREAD = new URL("./count-thread.js", import.meta.url);
+const MB = 1_048_576;
+/** Claude Code sends 12 counts at once for `/context`, in each of its sessions: an account may have 64 short ones waiting. */
+const LIMITS = {
+  ...{ threads: 1, heapMb: 768, leastBytes: MB / 4 },
+  ...{ waitingBytesMax: 64 * MB, waitingBytesOfAccountMax: 16 * MB },
+  /** With the time to load the tokenizer: a second, but many on a busy machine. */
+  jobMs: 120_000,
+};
+
 /**
  * Adds `POST /v1/messages/count_tokens`, which counts input tokens free of charge, as the model's
- * provider does. Resolves model names as calls do.
+ * provider does. Resolves model names as calls do. Returns the threads that it uses.
  */
 export function addCountTokensRoute(
   router: Router,
-  counter: TokenCounter,
   services: Services,
-): void {
+): ReturnType<Services["newThreads"]> {
+  const threads = services.newThreads(LIMITS);
   const published = new PublishedCounts(services.upstreams);
   router.addRoute({
     method: "POST",
     path: "/v1/messages/count_tokens",
     access: "key",
     bodyBytesMax: services.config.limits.bodyBytesMax,
-    handler: async ({ body, keyId = "" }) => {
-      const count = await counter.count(keyId, body);
-      if (count.kind !== "counted") return refusalOf(count);
+    handler: async ({ body, requestId, keyId = "", accountId = "" }) => {
+      const caller = { id: requestId, key: { id: keyId, accountId }, gone: false };
+      const count = await threads.run<Count>(caller, THREAD, undefined, body, true);
+      if (isRefusal(count)) return count;
+      if ("problem" in count) return refuse.badRequest(count.problem, count.param);
       const named = services.modelNames.current.resolve(count.model, MESSAGES);
       if (isRefusal(named)) return named;
       const headers = ["content-type", "application/json", ...named.headers];
@@ -36,18 +42,5 @@ export function addCountTokensRoute(
       return { status: 200, headers, body: JSON.stringify({ input_tokens }) };
     },
   });
-}
-
-function refusalOf(count: Exclude<Count, { kind: "counted" }>): Refusal {
-  switch (count.kind) {
-    case "invalid":
-      return refuse.badRequest(count.problem, count.param);
-    case "too_many":
-      return refuse.rateLimited(
-        "Too many token counts of this key are waiting; try again shortly.",
-        { code: "rate_limit_exceeded", headers: ["retry-after", "1"] },
-      );
-    case "busy":
-      return refuse.unavailable("Tokens cannot be counted right now; try again shortly.");
-  }
+  return threads;
 }

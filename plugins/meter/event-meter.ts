@@ -3,6 +3,7 @@ import {
   Delivered,
   type Outcome,
   type Protocol,
+  refuse,
   type ServerEvent,
   type Services,
   type Sink,
@@ -11,7 +12,16 @@ import {
 import type { Factors } from "./bound.ts";
 import { outputTokensOf } from "./estimate.ts";
 import type { UsageCheck } from "./implausible.ts";
-import { INVALID } from "./reply-meter.ts";
+
+/** A stream that is no reply of its protocol. Core has handled the errors that it may state. */
+const INVALID: Outcome = {
+  kind: "broken",
+  refusal: refuse.upstreamFailed(
+    "The upstream provider sent an invalid reply. Nothing was charged; try again.",
+  ),
+  truncated: false,
+  errorSent: false,
+};
 
 /**
  * Reads usage from a reply: from a stream as it passes, from a whole reply when it has ended. Providers may send either

@@ -11,7 +11,6 @@ import {
   Usage,
   v,
 } from "../../core/plugin/index.ts";
-import { AudioHead } from "./audio-head.ts";
 import { contentsIn, type Factors, type PlainContents, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { fillIn } from "./estimate.ts";
@@ -19,7 +18,6 @@ import { EventMeter } from "./event-meter.ts";
 import { Overheads } from "./families.ts";
 import { inputTokensMax, type UsageCheck, withdrawImplausible } from "./implausible.ts";
 import { ReplyMeter } from "./reply-meter.ts";
-import { TokenCounter } from "./token-counter.ts";
 
 /** Counted in the thread that translates a long body. */
 const CONTENTS: Services["bodyMeasures"]["all"][number] = {
@@ -93,7 +91,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
   const bound = factorsOf(settings.hold, true);
   const likely = factorsOf(settings.estimate, false);
   const { prefix } = services.config.headers;
-  const counter = new TokenCounter();
+  let counting: ReturnType<Services["newThreads"]> | undefined;
   const overheads = new Overheads(services);
   const throttledLog = new ThrottledLog(services.log);
 
@@ -135,12 +133,16 @@ export default function meter(services: Services, settings: Settings): Plugin {
 
   return {
     name: "meter",
-    routes: (router) => addCountTokensRoute(router, counter, services),
+    routes(router) {
+      counting = addCountTokensRoute(router, services);
+    },
     async start() {
       services.bodyMeasures.provide(CONTENTS);
     },
 
-    stop: () => counter.stop(),
+    async stop() {
+      await counting?.stop();
+    },
 
     request(call) {
       const { upstream, model } = call;
@@ -162,10 +164,9 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const wire = services.wires[upstream.protocol];
       const usage = call.usage ?? new Usage();
       call.usage = usage;
-      const unstreamed = () => new ReplyMeter(call, client, wire, usage, likely, check);
-      if (wire.protocol === "speech") {
-        return new AudioHead(unstreamed(), () => pushTokens(call, NONE));
-      }
+      const unstreamed = (onAudio?: () => void) =>
+        new ReplyMeter(call, client, wire, usage, likely, check, onAudio);
+      if (wire.protocol === "speech") return unstreamed(() => pushTokens(call, NONE));
       const { body } = upstream;
       const hidden = call.stream && body !== undefined && wire.lacksUsage(body);
       upstream.wantsUsage = hidden;

@@ -214,21 +214,9 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "a character more of base64 is no byte more",
   },
   {
-    source: "plugins/meter/token-counter.ts",
-    before: "const THREAD_HEAP_MB = 768;",
-    why: "a megabyte more for a thread that fails only far beyond it",
-  },
-  {
     source: "plugins/meter/count-tokens.ts",
-    before: 'handler: async ({ body, keyId = "" }) => {',
-    after: 'handler: async ({ body, keyId = "mutated" }) => {',
+    before: 'handler: async ({ body, requestId, keyId = "", accountId = "" }) => {',
     why: "the route needs a key; only the compiler asks",
-  },
-  {
-    source: "plugins/meter/reply-meter.ts",
-    before: 'const worth = reply ? this.wire.judge(reply) : "none";',
-    after: 'const worth = reply ? this.wire.judge(reply) : "";',
-    why: "without a reply the call fails before this is read",
   },
   {
     source: "plugins/meter/density.ts",
@@ -254,21 +242,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "both are falsy, and the only caller asks for no more",
   },
   {
-    source: "plugins/meter/token-counter.ts",
-    before: "if (keyId === undefined || !queue || !waiting)",
-    why: "without a key there is no queue, and without a queue nothing waits; only the compiler asks",
-  },
-  {
-    source: "plugins/meter/token-counter.ts",
-    before: "const REQUEST_BYTES = 1_024;",
-    why: "a byte more in the weight of each request",
-  },
-  {
-    source: "plugins/meter/token-counter.ts",
-    before: "isReady = false;",
-    why: "the start of a thread sets it again before it is read",
-  },
-  {
     source: "plugins/meter/density.ts",
     before: /^\.\.\.\[[\d, ]+\],/,
     why: "a fitted number; a 64th of a token changes no hold",
@@ -284,11 +257,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     before: "return space > from + RUN_CHARACTERS_MAX / 2",
     after: "return space >= from + RUN_CHARACTERS_MAX / 2",
     why: "both cuts are near the middle, and change no count",
-  },
-  {
-    source: "plugins/meter/token-counter.ts",
-    before: "if (worker !== this.worker)",
-    why: "a thread fails only if it runs out of memory",
   },
   {
     source: "plugins/settle/hold-extender.ts",

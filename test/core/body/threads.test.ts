@@ -87,8 +87,9 @@ t.test("work that throws rejects; a string or stack that is too large gets 413",
 t.test(
   "beyond the bytes that may wait, an account gets 429 and all get 503, with retry-after",
   async (t) => {
-    const own2 = { waitingBytesOfAccountMax: 2 * BYTES.length };
-    const limits = { waitingBytesMax: 4 * BYTES.length, ...own2 };
+    const leastBytes = 2 * BYTES.length;
+    const own2 = { waitingBytesOfAccountMax: 2 * leastBytes };
+    const limits = { leastBytes, waitingBytesMax: 4 * leastBytes, ...own2 };
     const made = threads(t, { threads: 1, ...limits });
     const { wait, release } = held();
     const running = echo(made, "running", callOf(), wait);
@@ -190,8 +191,29 @@ t.test("accounts take turns, however many keys one has", async (t) => {
   all.push(note("h1", "honest"), note("h2", "honest"));
   release();
   await Promise.all(all);
-  t.strictSame(order, ["g1", "g2", "h1", "g3", "h2"]);
+  t.strictSame(order, ["g1", "h1", "g2", "h2", "g3"]);
 });
+
+t.test(
+  "accounts take turns by the bytes of their bodies, also of one that sends the next in time",
+  async (t) => {
+    const leastBytes = 5 * BYTES.length;
+    const made = threads(t, { threads: 1, leastBytes });
+    const long = Buffer.alloc(3 * leastBytes);
+    const { wait, release } = held();
+    const order: string[] = [];
+    const note = (said: string, account: string, bytes: Buffer, flag?: SharedArrayBuffer) =>
+      made
+        .run(callOf(said, account), workOf("echo"), { said, ...(flag && { wait: flag }) }, bytes)
+        .then(() => order.push(said));
+    const all = [note("l1", "long", long, wait), note("l2", "long", long)];
+    const shorts = ["s1", "s2", "s3", "s4"].map((said) => note(said, "short", BYTES));
+    all.push(...shorts, shorts[0]?.then(() => note("l3", "long", long)) as Promise<number>);
+    release();
+    await Promise.all(all);
+    t.strictSame(order, ["l1", "s1", "s2", "s3", "l2", "s4", "l3"]);
+  },
+);
 
 t.test("the body of a client that left takes no room of those that wait", async (t) => {
   const made = threads(t, { threads: 1, waitingBytesMax: BYTES.length });

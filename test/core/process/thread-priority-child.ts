@@ -1,7 +1,6 @@
-/** Prints what a thread for bodies and the one that counts tokens return, and ends. */
+/** Prints what a thread returns, and ends. */
 import { BodyThreads } from "../../../core/body/threads.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
-import { TokenCounter } from "../../../plugins/meter/token-counter.ts";
 import { recordedLog } from "../../support/log.ts";
 
 const bytes = Buffer.from('{"messages":[{"role":"user","content":"hello"}]}');
@@ -9,6 +8,5 @@ const threads = new BodyThreads(recordedLog().log);
 const work = new URL("../body/thread-work/echo.js", import.meta.url);
 const call = { id: "call", key: undefined, gone: false };
 const result = await threads.run<{ said: string }>(call, work, { said: "hello" }, bytes);
-const count = await new TokenCounter().count("key", bytes);
-console.log(isRefusal(result) ? result.status : result.said, count.kind);
+console.log(isRefusal(result) ? result.status : result.said);
 process.exit();

@@ -72,7 +72,7 @@ t.test("an attempt", async (t) => {
         path: "/v1/messages",
         method: "POST",
         headers: [
-          ...["x-api-key", "first-key", "accept-encoding", "identity"],
+          ...["x-api-key", dispatch.way?.key.text, "accept-encoding", "identity"],
           ...["anthropic-version", "2023-06-01"],
           ...["content-type", "application/json"],
         ],
@@ -118,7 +118,7 @@ t.test("a refusal", async (t) => {
     t.ok(dispatch.prepare());
     dispatch.send();
     dispatch.refused(refused);
-    const [key] = upstream.keys;
+    const key = dispatch.way?.key;
     const breaker = [...upstream.breakers].find(({ model }) => model !== "")?.breaker;
     return {
       rests:

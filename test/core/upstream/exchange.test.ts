@@ -90,6 +90,44 @@ for (const [what, gone, blanks] of [
   }
 }
 
+t.test(
+  "a stream of an empty reply is passed on, though its terminal event is missing",
+  async (t) => {
+    const chat = [
+      { type: "role", choices: [{ delta: { role: "assistant" } }] },
+      { type: "end", choices: [{ delta: {}, finish_reason: "stop" }] },
+    ];
+    for (const [protocol, events] of [
+      ["chat", chat],
+      ["chat", chat.slice(1)],
+      ["messages", [EVENTS[0], EVENTS[4]]],
+    ] as const) {
+      const { exchange, got } = await setUp(t, { protocol });
+      exchange.replied(200, {});
+      for (const each of events) {
+        exchange.received(Buffer.from(`data: ${JSON.stringify(each)}\n\n`));
+      }
+      exchange.completed();
+      const types = events.map((each) => each?.type);
+      t.strictSame(got, ["200 text/event-stream", ...types, "complete"], protocol);
+    }
+  },
+);
+
+t.test("a whole reply is passed on once it is whole, also to a client that has left", async (t) => {
+  const whole = JSON.stringify({ type: "message", content: [{ type: "text", text: "OK" }] });
+  for (const gone of [false, true]) {
+    const { call, exchange, got } = await setUp(t, { gone });
+    exchange.replied(200, { "content-type": "application/json" });
+    exchange.received(Buffer.from(whole.slice(0, 9)));
+    t.strictSame(got, []);
+    exchange.received(Buffer.from(whole.slice(9)));
+    exchange.completed();
+    t.equal(got.at(-1), "complete");
+    t.strictSame(call.replyBody, JSON.parse(whole));
+  }
+});
+
 t.test("a stream without content is left for another key", async (t) => {
   const table: readonly (readonly [what: string, seconds: number, given: Given])[] = [
     ["by the limit of all streams, while Chat may hide its reasoning", 900, { protocol: "chat" }],

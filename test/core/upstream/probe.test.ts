@@ -96,35 +96,26 @@ t.test("a probe of an upstream", async (t) => {
     t.equal(await chosen(), "main", "as a customer's call that is refused would");
   });
 
-  for (const [status, type] of [
-    [403, "permission_error"],
-    [404, "not_found_error"],
-  ] as const) {
-    t.test(`that it refuses with ${status} says nothing: the next one is a call`, async (t) => {
-      const { clock, chosen, reply, sent } = await setUp(t);
-      t.equal(await chosen(), "other");
-      await reply(status, refusal(type));
-      t.equal(await chosen(), "other", "not at once");
-      clock.ms += 5_000;
-      t.strictSame([await chosen(), sent.length], ["main", 1]);
-      t.equal(await chosen(), "other", "one call alone");
-      clock.ms += 5_000;
-      t.strictSame([await chosen(), sent.length], ["other", 2], "it had no result");
-    });
-  }
-
   for (const [status, type, fault, inMs] of [
     [401, "authentication_error", "key", 60_000],
+    [403, "permission_error", "access", 60_000],
+    [404, "not_found_error", "model", 60_000],
     [429, "rate_limit_error", "limit", 7_000],
   ] as const) {
-    t.test(`that it refuses with ${status} rests the key, as a call does`, async (t) => {
-      const { chosen, clock, keys, lines, reply } = await setUp(t);
-      t.equal(await chosen(), "other");
-      await reply(status, refusal(type), status === 429 ? { "retry-after": "7" } : {});
-      const rests = keys.flatMap((key) => key.restsAt(clock.ms));
-      t.match(rests, [{ fault, inMs }]);
-      t.match(lines.at(-1), { fault, upstream: "main", model: "plain-1" });
-    });
+    t.test(
+      `that it refuses with ${status} rests the key, as a call does, and closes its breaker`,
+      async (t) => {
+        const { breakers, chosen, clock, keys, lines, reply } = await setUp(t);
+        t.equal(await chosen(), "other");
+        await reply(status, refusal(type), status === 429 ? { "retry-after": "7" } : {});
+        const rests = keys.flatMap((key) => key.restsAt(clock.ms));
+        t.match(rests, [{ fault, inMs }]);
+        t.match(lines, [{}, { fault, upstream: "main", model: "plain-1" }, {}]);
+        t.equal(await chosen(), "main", "with its other key");
+        breakers.fail("plain-1", { cause: "http_500", reason: "HTTP 500" }, clock.ms);
+        t.equal(await chosen(), "other", "the first failure opens it again");
+      },
+    );
   }
 
   t.test("is made with no key that rests", async (t) => {

@@ -4,7 +4,6 @@ import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import { isRefusal, type Model } from "../../../core/plugin/index.ts";
 import type { ModelNames } from "../../../core/plugin/model-names.ts";
 import alias from "../../../plugins/alias/index.ts";
-import { nearest } from "../../../plugins/alias/nearest.ts";
 import { review } from "../../../plugins/alias/review.ts";
 import { deskOf, modelOf, preparedCall, replyHeaders } from "../../support/plugin-desk.ts";
 
@@ -165,19 +164,6 @@ t.test("a refused name comes with the nearest ones that the endpoint serves", as
     /nearest names are claude-haiku-4, claude-opus-5, gpt-5\.$/,
   );
   t.match(refusal("x".repeat(256), "/v1/audio/speech"), /nearest names are req\/speak\.$/);
-});
-
-t.test("the nearest of 2,000 names are found, though few are compared letter by letter", (t) => {
-  const ids = Array.from({ length: 2_000 }, (_, n) => `house-${n % 40}/model-${n}-of-2026`);
-  const models = ids.map((id) => modelOf({ id }));
-  const [chat] = endpoints.filter(({ path }) => path === "/v1/chat/completions");
-  t.ok(chat);
-  for (const at of [7, 345, 1_999]) {
-    const misspelled = ids[at]?.replace("model", "modle") ?? "";
-    t.equal(nearest(misspelled, chat!, models)[0], ids[at]);
-  }
-  t.equal(nearest("x".repeat(256), chat!, models).length, 3);
-  t.end();
 });
 
 t.test("a name that is no name is 400", async (t) => {

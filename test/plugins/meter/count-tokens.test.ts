@@ -1,8 +1,8 @@
 import t from "tap";
-import { refuse } from "../../../core/plugin/index.ts";
+import { type Refusal, refuse } from "../../../core/plugin/index.ts";
 import type { PlainRequest, Route } from "../../../core/plugin/router.ts";
+import type { Count } from "../../../plugins/meter/count-thread.ts";
 import { addCountTokensRoute } from "../../../plugins/meter/count-tokens.ts";
-import type { Count, TokenCounter } from "../../../plugins/meter/token-counter.ts";
 import type { CountedInput } from "../../../plugins/meter/tokenize.ts";
 import { deskOf, modelOf } from "../../support/plugin-desk.ts";
 
@@ -11,18 +11,17 @@ const INPUT: CountedInput = {
   ...{ documentBytes: 0, hasTools: false, isForced: false, hasSchema: false },
 };
 
-/** The reply to a request of key K whose tokens the counter counts so; `asked` has what it was asked. */
-async function reply(count: Count) {
+/** The reply to a request of key K whose tokens the thread counts so; `asked` has what it was asked. */
+async function reply(count: Count | Refusal) {
   const asked: unknown[] = [];
-  const counter = {
-    count: async (...request: unknown[]) => {
-      asked.push(request);
-      return count;
-    },
+  const run = async (call: object, ...[, , body, isLent]: unknown[]) => {
+    asked.push([call, body, isLent]);
+    return count;
   };
   let route: Route | undefined;
   const { services } = deskOf({
     config: { limits: { bodyBytesMax: 123 } },
+    newThreads: () => ({ run }),
     modelNames: {
       current: {
         resolve(name: unknown, endpoint: { protocol: string }) {
@@ -34,17 +33,17 @@ async function reply(count: Count) {
     },
   });
   const router = { addRoute: (added: Route) => (route = added) };
-  addCountTokensRoute(router as never, counter as unknown as TokenCounter, services);
+  addCountTokensRoute(router as never, services);
   if (route?.access !== "key") throw new Error("the route needs no key");
   const body = Buffer.from("{}");
-  const got = await route.handler({ body, keyId: "K" } as PlainRequest);
+  const request = { body, requestId: "R", keyId: "K", accountId: "A" };
+  const got = await route.handler(request as PlainRequest);
   return { got, asked, route };
 }
 
 t.test("counting tokens", async (t) => {
   t.test("returns the count, with the headers of the model that was named", async (t) => {
     const { got, asked, route } = await reply({
-      kind: "counted",
       input: INPUT,
       model: "sim-large",
     });
@@ -54,7 +53,7 @@ t.test("counting tokens", async (t) => {
       body: '{"input_tokens":12}',
     });
     t.strictSame(asked, [
-      ["K", Buffer.from("{}")],
+      [{ id: "R", key: { id: "K", accountId: "A" }, gone: false }, Buffer.from("{}"), true],
       ["sim-large", "messages"],
     ]);
     t.equal(`${route.method} ${route.path}`, "POST /v1/messages/count_tokens");
@@ -62,24 +61,15 @@ t.test("counting tokens", async (t) => {
   });
 
   t.test("refuses a model that does not exist", async (t) => {
-    const { got } = await reply({ kind: "counted", input: INPUT, model: undefined });
+    const { got } = await reply({ input: INPUT, model: undefined });
     t.match(got, { status: 404 });
   });
 
   t.test("says why there is no count, before it looks at the model", async (t) => {
-    const invalid = await reply({
-      kind: "invalid",
-      problem: "messages: needed",
-      param: "messages",
-    });
+    const invalid = await reply({ problem: "messages: needed", param: "messages" });
     t.match(invalid.got, { status: 400, message: "messages: needed", param: "messages" });
     t.equal(invalid.asked.length, 1);
-    const tooMany = await reply({ kind: "too_many" });
-    t.match(tooMany.got, {
-      status: 429,
-      code: "rate_limit_exceeded",
-      headers: ["retry-after", "1"],
-    });
-    t.match((await reply({ kind: "busy" })).got, { status: 503 });
+    const tooMany = refuse.rateLimited("too many");
+    t.equal((await reply(tooMany)).got, tooMany);
   });
 });
