@@ -63,8 +63,9 @@ async function main(): Promise<void> {
   const ownEnv = main === undefined ? env : { ...env, [BUNDLED_MAIN]: main };
   if (isMeasured) Object.assign(env, { NODE_V8_COVERAGE: emptyCoverageFolder() });
   const finished = await runAll(processes, (node) => (node === process.execPath ? ownEnv : env));
+  const clock = new EndedChildren();
   await postgres.stop();
-  tellBusiest(finished);
+  tellBusiest(finished, clock.sinceLast());
   const failures = finished.flatMap(({ name, failures }) =>
     failures.map((failure) => `${name}: ${failure.name}\n${indented(failure.why)}`),
   );
@@ -109,7 +110,7 @@ async function runAll(
       "NODE_OPTIONS=",
       `${FILES_TOGETHER}=${paths.join()}`,
       node,
-      ...shortLivedFlags(version),
+      ...(isSimulated ? [] : shortLivedFlags(version)),
       TOGETHER,
       first,
     ];
@@ -155,7 +156,7 @@ async function runAll(
 }
 
 /** By processor time: how long a file takes depends on those that run beside it. */
-function tellBusiest(finished: readonly Finished[]): void {
+function tellBusiest(finished: readonly Finished[], ofPostgres: number): void {
   const busiest = finished
     .toSorted((one, other) => other.processorSeconds - one.processorSeconds)
     .slice(0, BUSIEST_SHOWN)
@@ -163,7 +164,7 @@ function tellBusiest(finished: readonly Finished[]): void {
       return `${processorSeconds.toFixed(1)} s (in ${(ms / 1000).toFixed(1)} s) ${name}`;
     });
   const seconds = finished.reduce((sum, { processorSeconds }) => sum + processorSeconds, 0);
-  const sum = `processor time without the shared Postgres: ${seconds.toFixed(0)} s`;
+  const sum = `processor time: ${seconds.toFixed(0)} s, and ${ofPostgres.toFixed(0)} s of the shared Postgres`;
   console.log(`\n${sum}; the most:\n${busiest.join("\n")}`);
 }
 
