@@ -15,7 +15,7 @@ import { FILE_BEGINS, FILES_TOGETHER } from "./tap-results.ts";
  */
 const { [FILES_TOGETHER]: paths = "", TAP_TIMEOUT: seconds } = process.env;
 delete process.env[FILES_TOGETHER];
-/** What a file does once its tests have ended, the last first: tap would do it when the process ends. */
+/** The hooks of a file for the end of its tests, the last first: tap would run them when the process ends. */
 const endings: (() => unknown)[] = [];
 t.after = t.teardown = (end: () => unknown) => void endings.unshift(end);
 for (const path of paths.split(",")) {
