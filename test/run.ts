@@ -16,6 +16,7 @@ import { shortLivedFlags } from "./support/v8-flags.ts";
 const FILE_TIMEOUT_MS = 1_800_000;
 /** Four times the cores of a small machine: tests spend most of their time waiting. */
 const PROCESSES_AT_ONCE = 8;
+const LOW_PRIORITY = ["nice", "-n", "10"];
 const BUSIEST_SHOWN = 40;
 const SHORT_FAILURE_LENGTH = 1_500;
 /** The program that runs test files. */
@@ -62,8 +63,9 @@ async function main(): Promise<void> {
   const ownEnv = main === undefined ? env : { ...env, [BUNDLED_MAIN]: main };
   if (isMeasured) Object.assign(env, { NODE_V8_COVERAGE: emptyCoverageFolder() });
   const finished = await runAll(processes, (node) => (node === process.execPath ? ownEnv : env));
+  const clock = new EndedChildren();
   await postgres.stop();
-  tellBusiest(finished);
+  tellBusiest(finished, clock.sinceLast());
   const failures = finished.flatMap(({ name, failures }) =>
     failures.map((failure) => `${name}: ${failure.name}\n${indented(failure.why)}`),
   );
@@ -98,15 +100,17 @@ async function runAll(
   t.jobs = PROCESSES_AT_ONCE;
   const running = endingWithThisProcess();
   const clock = new EndedChildren();
-  const runs = processes.map(async ({ node, version, paths }) => {
+  const runs = processes.map(async ({ node, version, paths, isSimulated }) => {
     const [first = ""] = paths;
     // Without the loader that tap adds to NODE_OPTIONS: every gateway would inherit it, at 0.4 s
     // each.
     const command = [
+      ...(isSimulated ? LOW_PRIORITY : []),
+      "env",
       "NODE_OPTIONS=",
       `${FILES_TOGETHER}=${paths.join()}`,
       node,
-      ...shortLivedFlags(version),
+      ...(isSimulated ? [] : shortLivedFlags(version)),
       TOGETHER,
       first,
     ];
@@ -115,7 +119,9 @@ async function runAll(
       timeout: FILE_TIMEOUT_MS * paths.length,
       buffered: true,
     };
-    const run = t.spawn("env", command, options, `${version}, ${first}`);
+    const [program = "", ...args] = command;
+    if (isSimulated) t.jobs += 1;
+    const run = t.spawn(program, args, options, `${version}, ${first}`);
     const { subtest } = run;
     if (!subtest) throw new Error(`${first} is not run`);
     let beganMs = 0;
@@ -142,6 +148,7 @@ async function runAll(
       usedBefore = used();
     });
     await run;
+    if (isSimulated) t.jobs -= 1;
     results.end(subtest.options.signal ?? subtest.options.exitCode ?? undefined);
   });
   await Promise.all(runs);
@@ -149,7 +156,7 @@ async function runAll(
 }
 
 /** By processor time: how long a file takes depends on those that run beside it. */
-function tellBusiest(finished: readonly Finished[]): void {
+function tellBusiest(finished: readonly Finished[], ofPostgres: number): void {
   const busiest = finished
     .toSorted((one, other) => other.processorSeconds - one.processorSeconds)
     .slice(0, BUSIEST_SHOWN)
@@ -157,7 +164,7 @@ function tellBusiest(finished: readonly Finished[]): void {
       return `${processorSeconds.toFixed(1)} s (in ${(ms / 1000).toFixed(1)} s) ${name}`;
     });
   const seconds = finished.reduce((sum, { processorSeconds }) => sum + processorSeconds, 0);
-  const sum = `processor time without the shared Postgres: ${seconds.toFixed(0)} s`;
+  const sum = `processor time: ${seconds.toFixed(0)} s, and ${ofPostgres.toFixed(0)} s of the shared Postgres`;
   console.log(`\n${sum}; the most:\n${busiest.join("\n")}`);
 }
 

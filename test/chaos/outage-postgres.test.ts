@@ -13,6 +13,7 @@ import {
   STREAM_MICRO_VND,
   untilServed,
 } from "../support/outage.ts";
+import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { type Production, startProduction } from "../support/production.ts";
 import { get } from "../support/requests.ts";
 import { until } from "../support/until.ts";
@@ -23,33 +24,38 @@ const LOG_LINES_MAX = CALLS / 2;
 
 interface Harm {
   readonly name: string;
-  begin(parts: Production): Promise<void> | void;
-  end(parts: Production): Promise<void> | void;
+  begin(postgres: PostgresServer): Promise<void> | void;
+  end(postgres: PostgresServer): Promise<void> | void;
 }
 
 const harms: readonly Harm[] = [
   {
     name: "killed",
-    begin: ({ postgres }) => postgres.kill(),
-    end: ({ postgres }) => postgres.restart(),
+    begin: (postgres) => postgres.kill(),
+    end: (postgres) => postgres.restart(),
   },
   {
     name: "frozen",
-    begin: ({ postgres }) => postgres.signal("SIGSTOP"),
-    end: ({ postgres }) => postgres.signal("SIGCONT"),
+    begin: (postgres) => postgres.signal("SIGSTOP"),
+    end: (postgres) => postgres.signal("SIGCONT"),
   },
 ];
 
 t.test("two gateways whose Postgres is down", async (t) => {
+  let postgres: PostgresServer;
   let parts: Production;
   let customer: Customer;
   let calls: number;
   let expected: bigint;
 
   t.before(async () => {
-    parts = await startProduction();
+    postgres = await startPostgresServer();
+    parts = await startProduction({}, { postgres });
   });
-  t.teardown(() => parts.close());
+  t.teardown(() => {
+    postgres.signal("SIGCONT");
+    return parts.close();
+  });
   t.beforeEach(async () => {
     customer = await knownCustomer(parts.gateways);
     calls = parts.gateways.length;
@@ -79,7 +85,7 @@ t.test("two gateways whose Postgres is down", async (t) => {
     t.test(`serve known customers, and commit afterwards: ${harm.name}`, async (t) => {
       const stranger = await createCustomer(gatewayOf(0), { creditVnd: 10 });
       const logged = parts.gateways.map(({ logs }) => logs.length);
-      await harm.begin(parts);
+      await harm.begin(postgres);
       await served(CALLS);
       // A key that this gateway has never seen cannot be checked; it is refused at once.
       const refused = await callOnce(gatewayOf(1), stranger, 0);
@@ -94,7 +100,7 @@ t.test("two gateways whose Postgres is down", async (t) => {
         const lines = logLines(gateway, logged[at]!);
         t.ok(lines.length <= LOG_LINES_MAX, lines.join("\n"));
       }
-      await harm.end(parts);
+      await harm.end(postgres);
       await charged();
       t.equal((await callOnce(gatewayOf(1), stranger, 0)).status, 200);
     });
@@ -102,7 +108,7 @@ t.test("two gateways whose Postgres is down", async (t) => {
 
   for (const first of ["Redis", "Postgres"]) {
     t.test(`lose nothing if Redis goes down too, and ${first} recovers first`, async (t) => {
-      await parts.postgres.kill();
+      await postgres.kill();
       await served(CALLS);
       const numbers = [0, 1, 2, 3];
       const streams = await Promise.all(numbers.map((n) => beginStream(gatewayOf(n), customer)));
@@ -114,12 +120,12 @@ t.test("two gateways whose Postgres is down", async (t) => {
       expected += BigInt(streams.length) * STREAM_MICRO_VND;
       const down = await get(gatewayOf(0), "/readyz", undefined);
       t.strictSame([down.status, down.json.hot, down.json.ledger], [503, "away", "away"]);
-      if (first === "Postgres") await parts.postgres.restart();
+      if (first === "Postgres") await postgres.restart();
       await parts.redis.start();
       if (first === "Redis") {
         // A Redis that has restarted is a cache without an epoch until the ledger has named one.
         assertUnavailable(await callOnce(gatewayOf(0), customer, 0), 0);
-        await parts.postgres.restart();
+        await postgres.restart();
       }
       for (const gateway of parts.gateways) {
         expected += await untilServed(gateway, customer);
@@ -130,7 +136,7 @@ t.test("two gateways whose Postgres is down", async (t) => {
   }
 
   t.test("lose nothing if Redis is wiped, and serve again once Postgres is back", async (t) => {
-    await parts.postgres.kill();
+    await postgres.kill();
     await served(CALLS);
     await parts.redis.call("FLUSHALL");
     await until("the wipe is noticed", async () => {
@@ -141,7 +147,7 @@ t.test("two gateways whose Postgres is down", async (t) => {
       calls += 1;
       return false;
     });
-    await parts.postgres.restart();
+    await postgres.restart();
     expected += await untilServed(gatewayOf(0), customer);
     calls += 1;
     await charged();

@@ -7,6 +7,7 @@ import { admin, committedWallet } from "../support/admin.ts";
 import { makeNextVersion } from "../support/next-version.ts";
 import { assertCharged, callMicroVnd, knownCustomer, untilServed } from "../support/outage.ts";
 import { startPostgres } from "../support/postgres.ts";
+import { startPostgresServer } from "../support/postgres-server.ts";
 import { startProduction } from "../support/production.ts";
 import { assertReconciled, runAdmin } from "../support/proof.ts";
 import { until } from "../support/until.ts";
@@ -35,8 +36,10 @@ t.test("this version and the next one share Redis and Postgres", { jobs: 16 }, a
 
   t.test("and charges that only the next one can read are committed by it later", async (t) => {
     const next = makeNextVersion();
-    const production = await startProduction();
+    const postgres = await startPostgresServer();
+    const production = await startProduction({}, { postgres });
     t.teardown(async () => {
+      postgres.signal("SIGCONT");
       await production.close();
       await next.remove();
     });
@@ -50,12 +53,12 @@ t.test("this version and the next one share Redis and Postgres", { jobs: 16 }, a
     await committedWallet(upgraded, customer.accountId);
 
     // The upgraded gateway dies with charges in Redis, and only the older one is left to commit them.
-    production.postgres.signal("SIGSTOP");
+    postgres.signal("SIGSTOP");
     for (let turn = 0; turn < CALLS; turn++) {
       await untilServed(upgraded, customer);
     }
     await upgraded.kill9();
-    production.postgres.signal("SIGCONT");
+    postgres.signal("SIGCONT");
     const waiting = async () => {
       const { body } = await admin(older, "GET", "/quarantine");
       return arrayOf(body["list"]).map((row) => String(objectOf(row)?.["reason"]));

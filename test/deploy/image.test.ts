@@ -202,7 +202,7 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
     await builder.buildah("rm", id);
   });
 
-  t.test("two gateways serve behind nginx, from one .env, and are upgraded in turn", async (t) => {
+  t.test("two gateways serve behind nginx, from one .env, and one is upgraded", async (t) => {
     const since = performance.now();
     const at = () => `${((performance.now() - since) / 1000).toFixed(1)} s`;
     // Redis by the command of compose.yaml.
@@ -268,20 +268,18 @@ t.test("the image and compose.yaml", { skip: noSystems() ?? false }, async (t) =
     t.comment(`first call after ${at()}`);
 
     // The next container has the volume of the one before; test/chaos has upgrades to another version.
-    for (const old of [one, two]) {
-      t.equal(await old.stop(), 0, old.service);
-      // Nothing was written outside of the volume, as compose.yaml mounts the rest read-only.
-      const upper = join(await builder.buildah("mount", old.id), "..", "diff");
-      const written = execFileSync("find", [upper, "-type", "f"], { encoding: "utf8" });
-      t.strictSame(
-        written.split("\n").filter((file) => file !== "" && !/\/(?:etc|run)\//.test(file)),
-        [],
-      );
-      const next = await Container.of(old.service, "tollgate");
-      Object.assign(next, { port: old.port, adminPort: old.adminPort });
-      await next.start(started);
-      t.equal((await call())[0], 200);
-    }
+    t.equal(await one.stop(), 0, one.service);
+    // Nothing was written outside of the volume, as compose.yaml mounts the rest read-only.
+    const upper = join(await builder.buildah("mount", one.id), "..", "diff");
+    const written = execFileSync("find", [upper, "-type", "f"], { encoding: "utf8" });
+    t.strictSame(
+      written.split("\n").filter((file) => file !== "" && !/\/(?:etc|run)\//.test(file)),
+      [],
+    );
+    const next = await Container.of(one.service, "tollgate");
+    Object.assign(next, { port: one.port, adminPort: one.adminPort });
+    await next.start(started);
+    t.equal((await call())[0], 200);
     const [now] = [...running];
     await until("the calls are committed", () => {
       const wallet = now?.admin("wallet", ...email);

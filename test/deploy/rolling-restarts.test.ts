@@ -26,7 +26,7 @@ const CLIENTS = 8;
 const PAUSE_MS = 100;
 /** `npm test -- --thorough` sets more; see `test/support/test-processes.ts`. */
 const isThorough = process.env["TOLLGATE_THOROUGH"] === "1";
-const [RELOADS, ROLLS] = isThorough ? [20, 5] : [2, 1];
+const [RELOADS, ROLLS] = isThorough ? [10, 2] : [2, 1];
 /** The default: a busy machine lets nginx stand still for seconds. It would then use a connection of before. */
 const HANDOVER_SECONDS = 10;
 

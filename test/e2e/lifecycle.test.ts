@@ -11,11 +11,12 @@ import { packageRoot } from "../../core/process/root.ts";
 import { committedWallet, createCustomer, credit, usage, wallet } from "../support/admin.ts";
 import { ask, askUntilServed, bodyOf } from "../support/ask.ts";
 import { download, post, read } from "../support/download.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { mainProgram, startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, callsInFlight, noCallsInFlight, spent } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
 import { until } from "../support/until.ts";
+import { shortLivedFlags } from "../support/v8-flags.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;
@@ -40,8 +41,11 @@ t.teardown(async () => {
 
 /** Runs the gateway's main program until it exits by itself. */
 async function runMain(configFile: string): Promise<{ code: number | null; output: string }> {
-  const program = join(packageRoot, "dist", "core", "main.js");
-  const child = spawn(process.execPath, [program, "--config", configFile], { cwd: folder });
+  const child = spawn(
+    process.execPath,
+    [...shortLivedFlags(), mainProgram(), "--config", configFile],
+    { cwd: folder },
+  );
   let output = "";
   child.stdout.on("data", (text) => (output += text));
   child.stderr.on("data", (text) => (output += text));

@@ -1,29 +1,19 @@
 import t from "tap";
 import { admin, type Customer, createCustomer } from "../support/admin.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { type RedisServer, startRedisServer } from "../support/redis.ts";
+import type { TestGateway } from "../support/gateway.ts";
+import { type Production, startProduction } from "../support/production.ts";
 import { type Answer, bodies, get, paths, post } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
 t.test("operator actions, in two gateways on one Redis and one Postgres", async (t) => {
-  let postgres: TestPostgres;
-  let redis: RedisServer;
+  let production: Production;
   let one: TestGateway;
   let other: TestGateway;
   t.before(async () => {
-    postgres = await startPostgres();
-    redis = await startRedisServer();
-    const config = { stores: { hot: redis.url, ledger: postgres.url } };
-    one = await startGateway({ config });
-    other = await startGateway({ config, simulator: one.simulator });
+    production = await startProduction();
+    [one, other] = production.gateways as [TestGateway, TestGateway];
   });
-  t.teardown(async () => {
-    await other?.close();
-    await one?.close();
-    await redis?.stop();
-    await postgres?.stop();
-  });
+  t.teardown(() => production?.close());
 
   const call = (gateway: TestGateway, caller: Customer): Promise<Answer> =>
     post(gateway, paths.messages, caller, bodies.messages({ output_tokens: 1 }));

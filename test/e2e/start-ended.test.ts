@@ -7,11 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import type { JsonObject } from "../../core/process/json.ts";
-import { packageRoot } from "../../core/process/root.ts";
 import { freePort } from "../support/free-port.ts";
+import { mainProgram } from "../support/gateway.ts";
 import { testConfig, writeConfig } from "../support/gateway-config.ts";
 import { copyEmptyLedger } from "../support/ledger-template.ts";
+import { migratedDatabase } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
+import { shortLivedFlags } from "../support/v8-flags.ts";
 
 /** Starts a gateway without waiting until it serves. */
 async function spawnGateway(
@@ -22,13 +24,19 @@ async function spawnGateway(
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const around = { port: await freePort(), data: join(folder, "data"), simulatorPort: 9001 };
   const file = join(folder, "gateway.yaml");
-  writeConfig(file, testConfig({ config }, { ...around, adminToken: "a".repeat(32) }));
-  await copyEmptyLedger(around.data);
-  const program = join(packageRoot, "dist", "core", "main.js");
+  const database = await migratedDatabase();
+  if (!database) await copyEmptyLedger(around.data);
+  const ledger = database?.url;
+  writeConfig(file, testConfig({ config }, { ...around, ledger, adminToken: "a".repeat(32) }));
   const options = { cwd: folder, env: { ...process.env, ...env } };
-  const child = spawn(process.execPath, [program, "--config", file], options);
-  t.teardown(() => {
+  const child = spawn(
+    process.execPath,
+    [...shortLivedFlags(), mainProgram(), "--config", file],
+    options,
+  );
+  t.teardown(async () => {
     child.kill("SIGKILL");
+    await database?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
   let output = "";

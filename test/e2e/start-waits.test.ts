@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import t from "tap";
-import { packageRoot } from "../../core/process/root.ts";
 import { freePort } from "../support/free-port.ts";
+import { mainProgram } from "../support/gateway.ts";
 import { testConfig, writeConfig } from "../support/gateway-config.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
+import { shortLivedFlags } from "../support/v8-flags.ts";
 
 t.test("a start that waits for another process says for what", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
@@ -18,11 +19,12 @@ t.test("a start that waits for another process says for what", async (t) => {
   const file = join(folder, "gateway.yaml");
   const stores = { ledger: server.url };
   writeConfig(file, testConfig({ config: { stores } }, { ...around, adminToken: "a".repeat(32) }));
-  const program = join(packageRoot, "dist", "core", "main.js");
   let output = "";
   const start = () => {
     output = "";
-    const child = spawn(process.execPath, [program, "--config", file], { cwd: folder });
+    const child = spawn(process.execPath, [...shortLivedFlags(), mainProgram(), "--config", file], {
+      cwd: folder,
+    });
     for (const stream of [child.stdout, child.stderr]) {
       stream.on("data", (text) => (output += text));
     }

@@ -1,14 +1,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import postgres from "postgres";
 import { parse } from "yaml";
 import { Gateway } from "../../core/boot/gateway.ts";
-import { configJsonSchema } from "../../core/config/json-schema.ts";
 import { formatProblems, loadConfig } from "../../core/config/load.ts";
 import type { Route } from "../../core/plugin/router.ts";
 import type { Command as PluginCommand } from "../../core/plugin/services.ts";
-import { isObject, objectOf } from "../../core/process/json.ts";
 import { createLog } from "../../core/process/log.ts";
 import { packageRoot } from "../../core/process/root.ts";
 import { commands } from "../../plugins/admin/cli/commands.ts";
@@ -27,9 +24,9 @@ const ADMIN_TOKEN = "token-of-the-inventory";
 const SWITCHED_ON = { traces: { endpoint: "http://127.0.0.1:9" } };
 
 /**
- * Lists all that the product offers, an item a line, sorted: alerts, commands, headers, metrics,
- * plugins, programs, routes, settings and columns of tables. Asks a gateway that runs with every
- * plugin. Needs the Postgres of a run.
+ * Lists what the product offers, an item a line, sorted: alerts, commands, headers, metrics, plugins, programs and
+ * routes. `config/schema.json` lists the settings. Asks a gateway that runs with every plugin. Needs the Postgres of a
+ * run.
  */
 export async function inventory(): Promise<string> {
   const database = await migratedDatabase();
@@ -41,7 +38,6 @@ export async function inventory(): Promise<string> {
       ...alerts(),
       ...programs(),
       ...plugins(),
-      ...settings(await configJsonSchema()),
       ...commands.flatMap((command) => [
         commandLine(command.words, [
           ...command.required.map((name) => `--${name}`),
@@ -49,7 +45,6 @@ export async function inventory(): Promise<string> {
         ]),
       ]),
       ...(await ofGateway(folder, database, provider.port)),
-      ...(await tables(database)),
     ];
     return `${[...new Set(items)].sort().join("\n")}\n`;
   } finally {
@@ -105,35 +100,6 @@ function programs(): string[] {
 function plugins(): string[] {
   const entries = readdirSync(join(packageRoot, "plugins"), { withFileTypes: true });
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => `plugin ${name}`);
-}
-
-/** The paths of a schema: `*` is any name, `[]` each entry of a list. */
-function settings(root: unknown): string[] {
-  const paths = new Set<string>();
-  const definitions = objectOf(objectOf(root)?.["definitions"]) ?? {};
-  const walk = (schema: unknown, path: string, seen: readonly unknown[]): void => {
-    if (!isObject(schema) || seen.includes(schema)) return;
-    const inside = [...seen, schema];
-    const { $ref, properties, additionalProperties, items } = schema;
-    if (typeof $ref === "string" && !$ref.endsWith("/variable")) {
-      walk(definitions[$ref.split("/").at(-1) ?? ""], path, inside);
-    }
-    for (const name of ["anyOf", "oneOf", "allOf"]) {
-      const forms = schema[name];
-      if (Array.isArray(forms)) for (const form of forms) walk(form, path, inside);
-    }
-    for (const [name, inner] of Object.entries(objectOf(properties) ?? {})) {
-      paths.add(`setting ${path}${name}`);
-      walk(inner, `${path}${name}.`, inside);
-    }
-    walk(additionalProperties, `${path}*.`, inside);
-    for (const item of Array.isArray(items) ? items : [items]) {
-      walk(item, `${path.replace(/\.$/, "")}[].`, inside);
-    }
-  };
-  walk(definitions["gateway"], "", []);
-  walk(definitions["catalogue"], "catalogue.", []);
-  return [...paths];
 }
 
 /** A route with the check of its caller: the right of an operator; `own`: a check of its handler, such as of a session. */
@@ -209,27 +175,4 @@ async function headers(target: AdminTarget): Promise<string[]> {
     }
   }
   return [...found];
-}
-
-/** The columns of all tables and views, without the months of a table, which are tables too. */
-async function tables({ url }: TestPostgres): Promise<string[]> {
-  const sql = postgres(url, { max: 1 });
-  try {
-    const rows = await sql<{ line: string }[]>`
-      select format(
-        'table %s.%s %s%s',
-        c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-        case when a.attnotnull then ' not null' else '' end
-      ) as line
-      from pg_attribute a
-      join pg_class c on c.oid = a.attrelid
-      join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition
-        and n.nspname not in ('pg_catalog', 'information_schema')
-        and n.nspname not like 'pg\\_%'
-        and a.attnum > 0 and not a.attisdropped`;
-    return rows.map(({ line }) => line);
-  } finally {
-    await sql.end();
-  }
 }

@@ -105,6 +105,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   }
 }
 
+/** The program of a gateway. The tests of a copy of the package, as one with a planted bug, start its own build. */
+export function mainProgram(root?: string): string {
+  const bundled = process.env[BUNDLED_MAIN];
+  if (root === undefined && bundled?.startsWith(join(packageRoot, "/"))) return bundled;
+  return join(root ?? packageRoot, "dist", "core", "main.js");
+}
+
 /** The ledger that the test names, or that an earlier gateway used on the same data. */
 function ledgerGiven({ ledger, firstStart, config, data }: GatewayOptions): string | undefined {
   const named = objectOf(config?.["stores"])?.["ledger"];
@@ -180,13 +187,6 @@ class GatewayProcess implements TestGateway {
     writeConfig(this.configFile, this.config);
   }
 
-  private get program(): string {
-    const bundled = process.env[BUNDLED_MAIN];
-    // The tests of a copy of the package, as one with a planted bug, start its own build.
-    if (this.root === undefined && bundled?.startsWith(join(packageRoot, "/"))) return bundled;
-    return join(this.root ?? packageRoot, "dist", "core", "main.js");
-  }
-
   async start(): Promise<void> {
     if (this.child && isRunning(this.child)) throw new Error("the gateway is already running");
     if (this.ledger === "embedded" && !this.options.firstStart) await copyEmptyLedger(this.data);
@@ -195,7 +195,12 @@ class GatewayProcess implements TestGateway {
     const stdout = openSync(this.options.stdout ?? this.logFile, "a");
     const child = spawn(
       this.options.node ?? process.execPath,
-      [...(this.options.node ? [] : shortLivedFlags()), this.program, "--config", this.configFile],
+      [
+        ...(this.options.node ? [] : shortLivedFlags()),
+        mainProgram(this.root),
+        "--config",
+        this.configFile,
+      ],
       {
         cwd: this.folder,
         stdio: ["ignore", stdout, log],

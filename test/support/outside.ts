@@ -33,6 +33,31 @@ export function readmeBlock(language: string, holds: string): string {
   assert.fail(`plugins/README.md has no ${language} with ${holds}`);
 }
 
+export const TEAM = readmeBlock("js", "// team.js");
+export const VENDOR = readmeBlock("js", "// vendor.js");
+export const TSCONFIG = readmeBlock("json", "tollgate/plugin").replace(
+  "/opt/tollgate/",
+  () => packageRoot,
+);
+export const MODULE = `{ "type": "module" }`;
+
+/** The README's plugin `team` in TypeScript. */
+export function typedTeam(): string {
+  let text = TEAM;
+  for (const [from, to] of [
+    ["import { refuse, v }", "import { type Plugin, refuse, type Services, v }"],
+    [
+      "team(services, { header })",
+      "team(services: Services, { header }: v.InferOutput<typeof options>): Plugin",
+    ],
+    ["new Map()", "new Map<string, number>()"],
+  ] as const) {
+    assert.ok(text.includes(from), from);
+    text = text.replace(from, () => to);
+  }
+  return text;
+}
+
 /** The compiler's output for a folder's tsconfig.json; empty if it compiles. */
 export async function compile(folder: string): Promise<string> {
   const manifest = createRequire(import.meta.url).resolve("typescript/package.json");

@@ -13,6 +13,11 @@ const RUN_SETTINGS = [
   ...["max_connections=400", "autovacuum=off", "checkpoint_timeout=1d", "max_wal_size=4GB"],
   ...["wal_level=minimal", "max_wal_senders=0"],
 ];
+/**
+ * Between two times at which a run drops the databases that its tests have left. A drop writes to the disk all that the
+ * tests beside it have changed, and waits for it: seconds on a busy machine, and a tenth for each that follows at once.
+ */
+const DROP_EVERY_MS = 60_000;
 const SERVER = "DATABASE_URL";
 /** Environment variable of a run's test files: the name of a database that has all migrations. */
 const TEMPLATE = "TOLLGATE_TEST_TEMPLATE";
@@ -66,13 +71,37 @@ export async function startRunPostgres(): Promise<{
   const name = new URL(template.url).pathname.slice(1);
   // Postgres refuses to copy a database that has connections, even one of its own vacuum.
   await command(server, `alter database ${name} with allow_connections false`);
+  let dropped = Promise.resolve();
+  const timer = setInterval(() => {
+    dropped = dropped.then(() => dropLeft(server)).catch(console.error);
+  }, DROP_EVERY_MS);
   return {
     env: { [SERVER]: server, [TEMPLATE]: name },
     async stop() {
-      if (own) await own.stop();
-      else await template.stop();
+      clearInterval(timer);
+      await dropped;
+      if (own) return own.stop();
+      await dropLeft(server);
+      await template.stop();
     },
   };
+}
+
+/** A test that forgets a connection would keep it, and go on running. */
+function leaving(name: string): string {
+  const close = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`;
+  return `alter database ${name} with allow_connections false connection limit 0; ${close}`;
+}
+
+/** Drops the databases that `leaving` has marked. */
+async function dropLeft(server: string): Promise<void> {
+  const left = await command(server, "select datname from pg_database where datconnlimit = 0");
+  for (const { datname } of left) await command(server, dropping(datname));
+}
+
+/** `if exists`: another run on the same server may drop it first. */
+function dropping(name: string): string {
+  return `drop database if exists ${name} with (force)`;
 }
 
 async function createDatabase(server: string, template = "template1"): Promise<TestPostgres> {
@@ -80,14 +109,20 @@ async function createDatabase(server: string, template = "template1"): Promise<T
   await command(server, `create database ${name} template ${template}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  return { url: url.href, stop: () => command(server, `drop database ${name} with (force)`) };
+  const isOfRun = process.env[TEMPLATE] !== undefined;
+  return {
+    url: url.href,
+    async stop() {
+      await command(server, isOfRun ? leaving(name) : dropping(name));
+    },
+  };
 }
 
 /** Opens a connection for each command: a cached one that a test forgets would keep it running. */
-async function command(server: string, text: string): Promise<void> {
+async function command(server: string, text: string): Promise<readonly postgres.Row[]> {
   const sql = postgres(server, { max: 1 });
   try {
-    await sql.unsafe(text);
+    return await sql.unsafe(text);
   } finally {
     await sql.end();
   }

@@ -1,6 +1,6 @@
 import { startGateway, type TestGateway } from "./gateway.ts";
 import type { ConfigChanges } from "./gateway-config.ts";
-import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
+import { migratedDatabase, startPostgres, type TestPostgres } from "./postgres.ts";
 import { type RedisServer, startRedisServer } from "./redis.ts";
 import { startTestSimulator, type TestSimulator } from "./simulator.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
@@ -10,7 +10,7 @@ export interface Production {
   readonly redis: RedisServer;
   /** The proxy between the gateways and Redis, if requested. */
   readonly redisLine: TcpProxy | undefined;
-  readonly postgres: PostgresServer;
+  readonly postgres: TestPostgres;
   readonly simulator: TestSimulator;
   readonly gateways: readonly TestGateway[];
   close(): Promise<void>;
@@ -22,14 +22,21 @@ const REDIS_SETTINGS = [
   ...["--maxmemory-policy", "noeviction"],
 ];
 
-/** Starts all of them. Redis and Postgres are for this test only, which may kill or freeze them. */
+interface ProductionOptions {
+  readonly gateways?: number;
+  readonly redisLine?: boolean;
+  /** A server of the test, which may kill or freeze it. Default: a database on the server of the run. */
+  readonly postgres?: TestPostgres;
+}
+
+/** Starts all of them. Redis is for this test only, which may kill or freeze it. */
 export async function startProduction(
   changes: ConfigChanges = {},
-  { gateways: count = 2, redisLine: hasLine = false } = {},
+  { gateways: count = 2, redisLine: hasLine = false, postgres: given }: ProductionOptions = {},
 ): Promise<Production> {
   const [redis, postgres, simulator] = await Promise.all([
     startRedisServer({ settings: REDIS_SETTINGS }),
-    startPostgresServer(),
+    given ?? migratedDatabase().then((database) => database ?? startPostgres()),
     startTestSimulator(),
   ]);
   // The proxy runs in the test's process and slows down when the test is busy, so only tests that
@@ -43,7 +50,6 @@ export async function startProduction(
   const gateways: TestGateway[] = [];
   const close = async () => {
     redis.signal("SIGCONT");
-    postgres.signal("SIGCONT");
     await Promise.all(gateways.map((gateway) => gateway.close()));
     await redisLine?.close();
     await Promise.all([redis.stop(), postgres.stop(), simulator.stop()]);

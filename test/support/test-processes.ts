@@ -10,14 +10,25 @@ export interface TestProcess {
   /** The version of its Node. */
   readonly version: string;
   readonly paths: readonly string[];
+  /** See `SIMULATED`. */
+  readonly isSimulated: boolean;
 }
 
 export const testFolder = join(packageRoot, "dist", "test");
+/**
+ * Files that compute for minutes in simulated time: nothing in them depends on how fast they run. They begin first, and
+ * take, beside the other processes, what those leave of the processor while they wait.
+ */
+const SIMULATED = ["world/plants/", "world/world", "world/focused", "world/many-gateways"];
 /** The files that take longest, the longest first: begun last, they would run alone at the end. */
 const LONGEST = [
-  ...["deploy/handbook", "world/plants", "deploy/image", "deploy/rolling-restarts"],
-  ...["world/many-gateways", "chaos/failpoints", "world/world", "chaos/outage-postgres"],
-  ...["world/focused", "core/money/ledger/embedded", "e2e/http-silence"],
+  ...[...SIMULATED, "deploy/handbook", "deploy/image", "deploy/rolling-restarts"],
+  ...[
+    "chaos/failpoints",
+    "chaos/outage-postgres",
+    "core/money/ledger/embedded",
+    "e2e/http-silence",
+  ],
   ...[
     "e2e/lifecycle",
     "e2e/kill",
@@ -27,7 +38,7 @@ const LONGEST = [
     "e2e/slow-readers",
   ],
   ...["e2e/retention", "e2e/upstream", "e2e/wallet", "e2e/routes"],
-  ...["world/redis/scripts", "attack/"],
+  "attack/",
 ];
 /**
  * Folders and files, relative to `testFolder`, of tests that every whole run also has under the other Node, which may
@@ -40,7 +51,7 @@ const ALWAYS_ON_BOTH_NODES = ["core/listener/"];
  */
 const ON_BOTH_NODES = [
   ...ALWAYS_ON_BOTH_NODES,
-  ...["core/config/load", "core/config/plugins", "core/plugin/outside"],
+  ...["core/config/load", "core/config/plugins", "core/plugin/outside.test"],
   ...[
     "core/database/client",
     "core/database/tls",
@@ -60,14 +71,13 @@ const ON_BOTH_NODES = [
  * (0.4 s of processor time) does not matter, or has a process of its own as its subject.
  */
 const TOGETHER = ["core/", "plugins/", "support/", "e2e/", "chaos/health-watch", "chaos/proof"];
-/**
- * Files of these folders that still run alone: those that take many seconds, that measure the memory of the process,
- * and that release what they share only when the process ends (see `hasHooks`).
- */
+/** Files of these folders that still run alone: those that take many seconds, and that measure the memory of the process. */
 const ALONE = [
   ...["core/plugin/outside", "core/plugin/package", "core/money/ledger/embedded"],
-  ...["core/money/ledger-kills", "core/money/redis/orphans", "core/redis/client"],
-  ...["e2e/http-silence", "e2e/retention", "e2e/wallet.test"],
+  ...["core/database/power-cut", "core/money/ledger-kills", "core/money/redis/cluster-conformance"],
+  ...["core/money/redis/conformance", "core/money/redis/orphans", "core/money/redis/unheard-posts"],
+  ...["core/redis/client", "e2e/http-silence", "e2e/kill", "e2e/lifecycle", "e2e/retention"],
+  ...["e2e/slow-readers", "e2e/upstream", "e2e/wallet.test"],
 ];
 /**
  * Files that only a thorough run has: they take long, or kill at every step, and other files find the same faults sooner.
@@ -112,6 +122,7 @@ export function testProcesses({ parts, isThorough }: Selection): TestProcess[] {
     grouped(paths.filter((path) => at === 0 || startsWithOne(path, onBoth))).map((paths) => ({
       ...runtime,
       paths,
+      isSimulated: startsWithOne(paths[0] ?? "", SIMULATED),
     })),
   );
 }
@@ -121,10 +132,7 @@ function hasSource(file: string): boolean {
   return existsSync(join(packageRoot, "test", file.replace(/\.js$/, ".ts")));
 }
 
-/**
- * The files that share gateways are one group. It is begun first, and other groups before single files: they take
- * longer.
- */
+/** The files that share gateways are one group, which is begun first. */
 function grouped(paths: readonly string[]): string[][] {
   const ofGateway = paths.filter(sharesGateway);
   const others = paths.filter((path) => !sharesGateway(path));
@@ -146,9 +154,9 @@ function sharesProcess(path: string): boolean {
   return startsWithOne(path, TOGETHER) && !startsWithOne(path, ALONE) && !hasHooks(path);
 }
 
-/** Whether a file has hooks outside of its tests that run at the end, or around the tests of other files. */
+/** Whether a file has hooks outside of its tests that would run around the tests of other files. */
 function hasHooks(path: string): boolean {
-  return /^t\.(after|afterEach|beforeEach|teardown)\(/m.test(sourceOf(path));
+  return /^t\.(afterEach|beforeEach)\(/m.test(sourceOf(path));
 }
 
 function sourceOf(path: string): string {

@@ -15,6 +15,9 @@ import { FILE_BEGINS, FILES_TOGETHER } from "./tap-results.ts";
  */
 const { [FILES_TOGETHER]: paths = "", TAP_TIMEOUT: seconds } = process.env;
 delete process.env[FILES_TOGETHER];
+/** The hooks of a file for the end of its tests, the last first: tap would run them when the process ends. */
+const endings: (() => unknown)[] = [];
+t.after = t.teardown = (end: () => unknown) => void endings.unshift(end);
 for (const path of paths.split(",")) {
   // Begins again for each file.
   t.setTimeout(Number(seconds) * 1000);
@@ -25,4 +28,9 @@ for (const path of paths.split(",")) {
     t.fail("cannot load the file", { error });
   }
   while (!t.idle) await once(t, "idle");
+  try {
+    for (const end of endings.splice(0)) await end();
+  } catch (error) {
+    t.fail("cannot end the file", { error });
+  }
 }

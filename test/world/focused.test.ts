@@ -18,7 +18,7 @@ interface Focus {
   readonly movements?: number;
 }
 
-const SEEDS = 4;
+const SEEDS = 2;
 
 /** Combinations of faults that showed a bug within the first seeds. */
 const FOCI: readonly Focus[] = [

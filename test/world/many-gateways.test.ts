@@ -5,7 +5,7 @@ import { describePlan, planWorld } from "./world-plan.ts";
 
 /** As many as the world has room for. A seed takes half a minute of processor time. */
 const GATEWAYS = 50;
-const SEEDS = 4;
+const SEEDS = 2;
 
 t.test(`a simulated world of ${GATEWAYS} gateways keeps every guarantee`, async (t) => {
   const lua = new LuaScripts();

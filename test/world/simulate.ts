@@ -19,14 +19,16 @@ interface SimulateOptions {
   readonly log?: Log | undefined;
   /** Share one between runs, so that each script is compiled once. */
   readonly lua?: LuaScripts;
+  /** See `WorldOptions`. */
+  readonly untilMs?: number;
 }
 
 /** Runs one world to its end. An error that nothing handles is a violation like any other. */
 export async function simulate(
   plan: WorldPlan,
-  { onTrace, log = silentLog, lua = new LuaScripts() }: SimulateOptions = {},
+  { onTrace, log = silentLog, lua = new LuaScripts(), untilMs }: SimulateOptions = {},
 ): Promise<WorldResult> {
-  const world = new World(plan, { onTrace, log, lua });
+  const world = new World(plan, { onTrace, log, lua, untilMs });
   const unhandled = (error: unknown) => {
     if (String(error).includes("is dead")) return;
     world.judge.violated(`unhandled: ${describe(error)}`);

@@ -44,6 +44,8 @@ interface WorldOptions {
   readonly onTrace?: ((line: string) => void) | undefined;
   readonly log: Log;
   readonly lua: LuaScripts;
+  /** Ends the run then, if it is still under load and nothing is broken. */
+  readonly untilMs?: number | undefined;
 }
 
 /** One run of a plan. */
@@ -65,15 +67,17 @@ export class World {
   private readonly random: Random;
   private readonly ids: Random;
   private readonly log: Log;
+  private readonly untilMs: number;
   private readonly tokensServed = new Map<string, number>();
   /** True once all faults are over. */
   isHealed = false;
 
   constructor(
     readonly plan: WorldPlan,
-    { onTrace, log, lua }: WorldOptions,
+    { onTrace, log, lua, untilMs = Infinity }: WorldOptions,
   ) {
     this.log = log;
+    this.untilMs = untilMs;
     this.random = new Random(plan.seed);
     this.ids = this.fork();
     this.scheduler = new Scheduler(this.fork(), onTrace);
@@ -121,7 +125,8 @@ export class World {
     const look = () => {
       this.judge.look();
       const { broken } = this.judge;
-      if (!this.isHealed && broken.length === 0) return void scheduler.after(LOOK_MS, "look", look);
+      const isUnderLoad = !this.isHealed && scheduler.nowMs < this.untilMs;
+      if (isUnderLoad && broken.length === 0) return void scheduler.after(LOOK_MS, "look", look);
       violations = this.isHealed ? [...this.judge.problems(), ...probe.problems()] : broken;
       const isLate = scheduler.nowMs > plan.loadMs + DRAIN_MS_MAX;
       isOver = violations.length === 0 || isLate || broken.length > 0;

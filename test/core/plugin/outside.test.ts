@@ -1,20 +1,26 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t from "tap";
-import { packageRoot } from "../../../core/process/root.ts";
 import { type Customer, createCustomer } from "../../support/admin.ts";
 import { billedCalls } from "../../support/billed.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
-import { compile, OutsideFolder, readmeBlock } from "../../support/outside.ts";
+import {
+  compile,
+  MODULE,
+  OutsideFolder,
+  readmeBlock,
+  TEAM,
+  TSCONFIG,
+  typedTeam,
+  VENDOR,
+} from "../../support/outside.ts";
 import { type Answer, asking, bodies, eventsOf, paths, post } from "../../support/requests.ts";
 import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
 
-const TEAM = readmeBlock("js", "// team.js");
 const BALANCE = readmeBlock("js", "// balance.js");
 /** Pushes a header in each hook. */
 const HOOKS = `
@@ -36,30 +42,7 @@ export default () => ({
 });
 `;
 const COMPLETIONS = readmeBlock("js", "// completions.js");
-const VENDOR = readmeBlock("js", "// vendor.js");
-const TSCONFIG = readmeBlock("json", "tollgate/plugin").replace(
-  "/opt/tollgate/",
-  () => packageRoot,
-);
-const MODULE = `{ "type": "module" }`;
 const runsTypeScript = Boolean(Reflect.get(process.features, "typescript"));
-
-/** The same plugin in TypeScript. */
-function typed(): string {
-  let text = TEAM;
-  for (const [from, to] of [
-    ["import { refuse, v }", "import { type Plugin, refuse, type Services, v }"],
-    [
-      "team(services, { header })",
-      "team(services: Services, { header }: v.InferOutput<typeof options>): Plugin",
-    ],
-    ["new Map()", "new Map<string, number>()"],
-  ] as const) {
-    assert.ok(text.includes(from), from);
-    text = text.replace(from, () => to);
-  }
-  return text;
-}
 
 t.test("the README's plugin, outside of the repository", async (t) => {
   let simulator: TestSimulator;
@@ -101,14 +84,14 @@ t.test("the README's plugin, outside of the repository", async (t) => {
   t.test("compiles with the README's tsconfig.json, and runs", async (t) => {
     folder.write("typed/package.json", MODULE);
     folder.write("typed/tsconfig.json", TSCONFIG);
-    folder.write("typed/team.ts", typed());
+    folder.write("typed/team.ts", typedTeam());
     t.equal(await compile(join(folder.path, "typed")), "");
     await serves(join(folder.path, "typed", "team.js"));
   });
 
   t.test("runs as TypeScript without a compiler, if this Node can", async (t) => {
     folder.write("direct/package.json", MODULE);
-    const plugin = folder.write("direct/team.ts", typed());
+    const plugin = folder.write("direct/team.ts", typedTeam());
     const start = serves(plugin);
     if (runsTypeScript) await start;
     else await t.rejects(start, /this Node does not run TypeScript; compile/);
@@ -207,46 +190,6 @@ t.test("the README's plugin, outside of the repository", async (t) => {
     } finally {
       await gateway.close();
       await provider.stop();
-    }
-  });
-
-  t.test("compiles with the type of a kind of upstream", async (t) => {
-    folder.write("typed-kind/package.json", MODULE);
-    folder.write("typed-kind/tsconfig.json", TSCONFIG);
-    const kind = VENDOR.replace("import { v }", "import { type UpstreamKind, v }")
-      .replace("settings: {", "settings,\n  // {")
-      .replace(
-        "export const upstreamKind = {",
-        "const settings = { address: v.string(), secret: v.string() };\n\nexport const upstreamKind: UpstreamKind<typeof settings> = {",
-      );
-    folder.write("typed-kind/vendor.ts", kind);
-    t.equal(await compile(join(folder.path, "typed-kind")), "");
-    folder.write("typed-kind/vendor.ts", kind.replace("describe:", "described:"));
-    t.match(await compile(join(folder.path, "typed-kind")), /'describe' is missing in type/);
-  });
-
-  t.test("compiles against an installed or linked package, with library checks on", async (t) => {
-    mkdirSync(join(folder.path, "linked", "node_modules"), { recursive: true });
-    symlinkSync(packageRoot, join(folder.path, "linked", "node_modules", "tollgate"));
-    folder.write("linked/package.json", MODULE);
-    const { compilerOptions } = JSON.parse(TSCONFIG);
-    const { paths: _, skipLibCheck: __, ...others } = compilerOptions;
-    folder.write("linked/tsconfig.json", JSON.stringify({ compilerOptions: others }));
-    folder.write("linked/team.ts", typed());
-    t.equal(await compile(join(folder.path, "linked")), "");
-  });
-
-  t.test("does not compile if it misuses the contract", async (t) => {
-    folder.write("wrong/package.json", MODULE);
-    folder.write("wrong/tsconfig.json", TSCONFIG);
-    const head = 'import { type Plugin, type PlainRequest, type Services } from "tollgate/plugin";';
-    for (const [line, expected] of [
-      ["export const p: Plugin = { nam: 'team' };", /'nam' does not exist in type 'Plugin'/],
-      ["export const f = (s: Services) => s.wallets.current.steal();", /'steal' does not exist/],
-      ["export const f = (r: PlainRequest) => r.body.nothing;", /'nothing' does not exist/],
-    ] as const) {
-      folder.write("wrong/team.ts", `${head}\n${line}\n`);
-      t.match(await compile(join(folder.path, "wrong")), expected);
     }
   });
 });

@@ -6,44 +6,33 @@ import { connect, type Sql } from "../../../core/database/client.ts";
 import { codeAt } from "../../../plugins/sign-in-parts/totp.ts";
 import { MAIL_FROM } from "../../support/accounts.ts";
 import { BrowserSession, ownAddress, PASSWORD, signedUp } from "../../support/browser-session.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import type { TestGateway } from "../../support/gateway.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startMailServer, type TestMailServer, tokenIn } from "../../support/mail-server.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { type RedisServer, startRedisServer } from "../../support/redis.ts";
+import { type Production, startProduction } from "../../support/production.ts";
 
 const CHANGED_PASSWORD = "mật khẩu đã đổi";
 
 t.test("two gateways on one Redis and Postgres", async (t) => {
-  let postgres: TestPostgres;
-  let redis: RedisServer;
+  let production: Production;
   let mailServer: TestMailServer;
   let gateways: [TestGateway, TestGateway];
   let sql: Sql;
   const master = randomBytes(32).toString("base64");
   t.before(async () => {
-    [postgres, redis, mailServer] = await Promise.all([
-      startPostgres(),
-      startRedisServer(),
-      startMailServer(),
-    ]);
+    mailServer = await startMailServer();
     const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
     const accounts = { master_keys: [{ id: "1", key: master }] };
-    const options = {
-      config: { stores: { hot: redis.url, ledger: postgres.url } },
-      plugins: { accounts, messages: { smtp } },
-    };
-    gateways = await Promise.all([startGateway(options), startGateway(options)]);
+    production = await startProduction({ plugins: { accounts, messages: { smtp } } });
+    gateways = production.gateways as [TestGateway, TestGateway];
     const { log } = recordedLog();
-    const server = { url: postgres.url };
+    const server = { url: production.postgres.url };
     sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 30_000, log });
   });
   t.teardown(async () => {
     await sql.end(1);
-    await Promise.all(gateways.map((gateway) => gateway.close()));
+    await production.close();
     await mailServer.stop();
-    await redis.stop();
-    await postgres.stop();
   });
 
   t.test("share sessions, keys and the limits on attempts", async (t) => {

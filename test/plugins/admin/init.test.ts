@@ -24,10 +24,12 @@ t.test("init", async (t) => {
   const read = (name: string) => readFileSync(join(folder, name), "utf8");
   const init = async (env: Record<string, string>, ...options: string[]) => {
     const { REDIS_URL, DATABASE_URL } = GIVEN;
-    const result = await runCliProcess(["init", "--folder", folder, ...options], {
-      // A run of tests has stores of its own in its environment.
-      env: { REDIS_URL, DATABASE_URL, ...env },
-    });
+    const args = ["init", "--folder", folder, ...options];
+    // A run of tests has stores of its own in its environment.
+    const value = { ...process.env, REDIS_URL, DATABASE_URL, ...env };
+    const { restore } = t.intercept(process, "env", { value });
+    const run = env === GIVEN ? runCliProcess : runCli;
+    const result = await run(args, { env: value }).finally(restore);
     const rows = arrayOf(parseJson(result.stdout)).map(objectOf);
     return { ...result, rows };
   };

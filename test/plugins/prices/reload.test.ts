@@ -6,9 +6,8 @@ import t from "tap";
 import { isObject } from "../../../core/process/json.ts";
 import { admin, committedWallet, createCustomer, usage, wallet } from "../../support/admin.ts";
 import { catalogueOfTests } from "../../support/catalogue.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { type RedisServer, startRedisServer } from "../../support/redis.ts";
+import type { TestGateway } from "../../support/gateway.ts";
+import { type Production, startProduction } from "../../support/production.ts";
 import { bodies, get, openStream, paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
 import { runCli } from "../admin/cli-runs.ts";
@@ -24,8 +23,7 @@ t.test("prices that change while two gateways serve", async (t) => {
   const priceOf = (id: string) =>
     Number(file.models.find((one) => one["id"] === id)?.["price_vnd_per_mtok"]);
   const old = priceOf(MODEL);
-  let postgres: TestPostgres;
-  let redis: RedisServer;
+  let production: Production;
   let first: TestGateway;
   let other: TestGateway;
 
@@ -58,18 +56,11 @@ t.test("prices that change while two gateways serve", async (t) => {
 
   t.before(async () => {
     write({});
-    postgres = await startPostgres();
-    redis = await startRedisServer();
-    const stores = { ledger: postgres.url, hot: redis.url };
-    [first, other] = await Promise.all([
-      startGateway({ config: { stores, catalogue } }),
-      startGateway({ config: { stores, catalogue } }),
-    ]);
+    production = await startProduction({ config: { catalogue } });
+    [first, other] = production.gateways as [TestGateway, TestGateway];
   });
   t.teardown(async () => {
-    for (const gateway of [first, other]) await gateway.close();
-    await redis.stop();
-    await postgres.stop();
+    await production.close();
     rmSync(folder, { recursive: true, force: true });
   });
 

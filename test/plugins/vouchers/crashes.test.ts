@@ -5,40 +5,32 @@ import type { Failpoint } from "../../../core/process/failpoint.ts";
 import { voucherHash } from "../../../plugins/vouchers/code.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { ArmedGateway } from "../../support/armed.ts";
-import { type GatewayOptions, startGateway, type TestGateway } from "../../support/gateway.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import type { GatewayOptions, TestGateway } from "../../support/gateway.ts";
+import { type Production, startProduction } from "../../support/production.ts";
 import { assertReconciled } from "../../support/proof.ts";
-import { type RedisServer, startRedisServer } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { as, topupPlugins } from "../topup/topups.ts";
 
 const ANY = 10_000;
 
 t.test("vouchers in two gateways on one Redis and one Postgres", async (t) => {
-  let postgres: TestPostgres;
-  let redis: RedisServer;
+  let production: Production;
   let sql: ReturnType<typeof postgresClient>;
   let one: TestGateway;
   let other: TestGateway;
   let options: GatewayOptions;
   t.before(async () => {
-    postgres = await startPostgres();
-    redis = await startRedisServer();
-    sql = postgresClient(postgres.url, { max: 1 });
     const attempts = { account_attempts_per_minute: ANY, address_attempts_per_minute: ANY };
-    options = {
-      config: { stores: { hot: redis.url, ledger: postgres.url } },
-      plugins: { ...topupPlugins(), vouchers: attempts },
-    };
-    one = await startGateway(options);
-    other = await startGateway({ ...options, simulator: one.simulator });
+    const plugins = { ...topupPlugins(), vouchers: attempts };
+    production = await startProduction({ plugins });
+    [one, other] = production.gateways as [TestGateway, TestGateway];
+    const { redis, postgres, simulator } = production;
+    options = { config: { stores: { hot: redis.url, ledger: postgres.url } }, plugins, simulator };
+    sql = postgresClient(postgres.url, { max: 1 });
   });
   t.teardown(async () => {
     await sql?.end();
-    await other?.close();
-    await one?.close();
-    await redis?.stop();
-    await postgres?.stop();
+    await production?.close();
   });
 
   async function codesOf(changes: object): Promise<string[]> {
@@ -72,7 +64,7 @@ t.test("vouchers in two gateways on one Redis and one Postgres", async (t) => {
     t.test(`a kill at ${point} neither loses nor doubles a voucher`, async (t) => {
       const [code = ""] = await codesOf({});
       const { accountId } = await createCustomer(other);
-      const armed = await ArmedGateway.start(point, { ...options, simulator: one.simulator });
+      const armed = await ArmedGateway.start(point, options);
       try {
         await t.rejects(redeem(armed.gateway, accountId, code), "the customer gets no reply");
         await armed.died();

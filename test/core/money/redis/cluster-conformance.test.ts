@@ -1,7 +1,7 @@
 import t from "tap";
 import { startRedisCluster, type TestRedis } from "../../../support/redis.ts";
 import { holdStoreConformance } from "../conformance.ts";
-import { killed, wiped } from "./crashing.ts";
+import { killed } from "./crashing.ts";
 
 let redis: TestRedis;
 
@@ -17,4 +17,3 @@ holdStoreConformance(
   (ledger) => killed(redis, ledger),
   outlive,
 );
-holdStoreConformance(t, "redis cluster, wiped", (ledger) => wiped(redis, ledger));
