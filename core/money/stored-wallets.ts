@@ -4,7 +4,7 @@ import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { findCall } from "./found-call.ts";
 import type { Awaitable, HoldRequest, HoldResult, HoldStore } from "./hold-store.ts";
 import { LatePosts } from "./late-posts.ts";
-import type { Ledger, ProofProgress } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { Movements, type WalletDebit } from "./movements.ts";
 import type { DebitEntry } from "./outbox-entry.ts";
@@ -35,7 +35,6 @@ export interface StoredWallets extends Wallets {
   unsent(): StandingCall[];
   /** Yields every wallet and purse with its drift, which must be 0, even under load. */
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
-  prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
 }
 
 /** Wallets over both stores: the hold store for running calls, the ledger for what is committed. */
@@ -131,7 +130,6 @@ export function createStoredWallets(options: WalletsOptions): StoredWallets {
     call: (callId) => findCall(holdStore, ledger, callId),
     topUps: (query) => ledger.topUps(query),
     reconcile: (how = {}) => reconcile(holdStore, ledger, machine, how),
-    prove: (how = {}) => ledger.prove(how),
     unsent: () => [...holdStore.unsent(), ...latePosts.unsent()],
     latePostsLeft: () => latePosts.unsent(),
     async end() {
