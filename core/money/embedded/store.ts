@@ -149,7 +149,7 @@ export function createEmbeddedHoldStore(options: EmbeddedHoldStoreOptions) {
     read: (max, waitMs) => posted.read(max, waitMs),
     acknowledge: (entries) => calls.acknowledge(entries),
     uncommittedCalls: () => posted.size,
-    findUncommitted: (callId) => posted.uncommitted(callId),
+    findUncommitted: (callId) => posted.outbox.posted.get(callId),
     unsent: () => [],
     unsyncedMs: () => posted.unsyncedMs,
     async *standing() {
