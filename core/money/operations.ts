@@ -34,7 +34,7 @@ interface Stores {
 
 export function operationsOf({ wallets, holdStore, ledger, archive, drifts }: Stores): Operations {
   return {
-    reconcile: (options) => wallets.reconcile(options),
+    reconcile: () => wallets.reconcile(),
     prove: (options) => ledger.prove(options),
     call: (callId) => wallets.call(callId),
     usage: (query) => ledger.usage(query),

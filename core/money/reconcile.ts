@@ -8,21 +8,19 @@ const WALLETS_AT_ONCE = 50;
 const ATTEMPTS = 20;
 
 /**
- * Compares both stores wallet by wallet, then purse by purse, while calls run. A row with drift is checked again. With
- * `isQuick`, uses the balance after a wallet's last ledger row instead of the sum of all its rows.
+ * Compares both stores wallet by wallet, then purse by purse, while calls run. A row with drift is checked again.
  */
 export async function* reconcile(
   holdStore: HoldStore,
   ledger: Ledger,
   machine: Machine,
-  { isQuick = false } = {},
 ): AsyncGenerator<ReconcileRow> {
   const look = async (sum: LedgerSum) => {
     const row = compare(sum, await balancesOf(holdStore, sum));
     return row.driftMicroVnd === 0n ? row : lookAgain(row, holdStore, ledger, machine);
   };
   let some: LedgerSum[] = [];
-  for await (const sum of ledger.sums(isQuick)) {
+  for await (const sum of ledger.sums()) {
     some.push(sum);
     if (some.length < WALLETS_AT_ONCE) continue;
     yield* await Promise.all(some.map(look));

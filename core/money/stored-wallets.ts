@@ -34,7 +34,7 @@ export interface StoredWallets extends Wallets {
   latePostsLeft(): StandingCall[];
   unsent(): StandingCall[];
   /** Yields every wallet and purse with its drift, which must be 0, even under load. */
-  reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
+  reconcile(): AsyncIterable<ReconcileRow>;
 }
 
 /** Wallets over both stores: the hold store for running calls, the ledger for what is committed. */
@@ -129,7 +129,7 @@ export function createStoredWallets(options: WalletsOptions): StoredWallets {
     },
     call: (callId) => findCall(holdStore, ledger, callId),
     topUps: (query) => ledger.topUps(query),
-    reconcile: (how = {}) => reconcile(holdStore, ledger, machine, how),
+    reconcile: () => reconcile(holdStore, ledger, machine),
     unsent: () => [...holdStore.unsent(), ...latePosts.unsent()],
     latePostsLeft: () => latePosts.unsent(),
     async end() {
