@@ -21,12 +21,11 @@ export interface KeptProgress {
   home(ledgerId: string): string | Promise<string>;
   /**
    * Raises the kept counts to `progress`, drops the counts in `dropped` that are unchanged, and returns all kept
-   * counts. `again`: some may be lost that were kept before.
+   * counts.
    */
   keep(
     progress: LedgerProgress,
     dropped: ReadonlyMap<string, number>,
-    again?: "again",
   ): LedgerProgress | Promise<LedgerProgress>;
   /** Raises the kept counts to `progress`. Each commit does, so it must not cost more with each process. */
   raise(progress: LedgerProgress): void | Promise<void>;
@@ -126,7 +125,7 @@ export class LedgerWatch {
     await this.task.stop();
     // The next start must know what was confirmed, even if a backup is restored in between. What is kept may be lost by a
     // fail-over that this process has not noticed.
-    await this.keepKnown("again").catch(() => {});
+    await this.keepKnown().catch(() => {});
   }
 
   /** Why no hold may be taken now; undefined if holds may be taken. */
@@ -176,7 +175,7 @@ export class LedgerWatch {
    * store does not reply.
    */
   async keepAgain(): Promise<void> {
-    if (this.hasCompared) await this.keepKnown("again");
+    if (this.hasCompared) await this.keepKnown();
   }
 
   /** Accepts that the ledger lost commits. Call it only once every wallet that was loaded before is gone. */
@@ -236,11 +235,11 @@ export class LedgerWatch {
     });
   }
 
-  private async keepKnown(again?: "again"): Promise<void> {
+  private async keepKnown(): Promise<void> {
     const { history, kept } = this.options;
     const { confirmed } = history;
     this.known = merged(this.known, confirmed);
-    const all = await kept.keep(this.known, this.outdated, again);
+    const all = await kept.keep(this.known, this.outdated);
     this.known = merged(this.known, all);
     this.kept = confirmed;
   }

@@ -253,3 +253,6 @@ export interface LedgerSum {
   readonly entriesMicroVnd: bigint;
   readonly balanceMicroVnd: bigint;
 }
+
+/** The sums of what the ledger does not have. */
+export const NO_SUMS = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };

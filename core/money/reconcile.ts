@@ -1,6 +1,6 @@
 import { type Machine, sleep } from "../process/machine.ts";
 import type { Awaitable, Balances, HoldStore } from "./hold-store.ts";
-import type { Ledger, LedgerSum } from "./ledger.ts";
+import { type Ledger, type LedgerSum, NO_SUMS } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import type { ReconcileRow } from "./wallet.ts";
 
@@ -38,8 +38,7 @@ export async function reconcileOne(
   accountId: string,
   purse: string | null,
 ): Promise<ReconcileRow> {
-  const zeros = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };
-  const sum = (await ledger.sum(accountId, purse)) ?? { accountId, purse, ...zeros };
+  const sum = (await ledger.sum(accountId, purse)) ?? { accountId, purse, ...NO_SUMS };
   const row = compare(sum, await balancesOf(holdStore, sum));
   return row.driftMicroVnd === 0n ? row : lookAgain(row, holdStore, ledger, machine);
 }
@@ -53,8 +52,7 @@ async function* unknownWallets(
   for await (const page of holdStore.loadedVersions()) {
     if (page.length === 0) continue;
     for (const { accountId, purse } of await ledger.unknown(page)) {
-      const amounts = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };
-      const sum = { accountId, purse, ...amounts };
+      const sum = { accountId, purse, ...NO_SUMS };
       if (purse === null) yield compare(sum, await balancesOf(holdStore, sum));
       else {
         const row = await look(sum);

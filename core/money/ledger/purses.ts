@@ -1,15 +1,12 @@
 import type { Sql } from "../../database/client.ts";
 import { FIRST_ID } from "../../process/id.ts";
 import type { WalletSnapshot } from "../hold-store.ts";
-import type { LedgerSum } from "../ledger.ts";
+import { type LedgerSum, NO_SUMS } from "../ledger.ts";
 
 const PAGE = 1_000;
 
-/** The sums of a purse that was never charged. */
-const NOTHING = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };
-
 /** Returns a SQL expression: the charges in quarantine, in µđ, of a purse. */
-function quarantinedOf(account: string, name: string): string {
+export function quarantinedOf(account: string, name: string): string {
   return `(
     select coalesce(sum(quarantine.charged), 0)::bigint
     from quarantine cross join json_array_elements_text(quarantine.purses) named (name)
@@ -71,5 +68,5 @@ export async function* purseSums(sql: Pick<Sql, "query">): AsyncGenerator<Ledger
 export async function purseSum(sql: Sql, accountId: string, purse: string): Promise<LedgerSum> {
   const text = statement("where account_id = $1 and name = $2");
   const [found] = await sql.query<LedgerSum>(text, [accountId, purse]);
-  return found ?? { accountId, purse, ...NOTHING };
+  return found ?? { accountId, purse, ...NO_SUMS };
 }

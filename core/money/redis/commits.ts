@@ -97,20 +97,6 @@ export class Commits {
    * Acknowledges committed entries. Never rejects. A failed acknowledgement is retried; a new epoch makes it obsolete.
    */
   async acknowledge(entries: readonly StoredEntry[]): Promise<void> {
-    await this.acknowledgeNow(entries);
-  }
-
-  /**
-   * Retries the acknowledgements that failed. Those of an earlier epoch are dropped: `acknowledgeGroup` skips them.
-   */
-  async acknowledgeRest(bucket: Bucket): Promise<void> {
-    const { outbox } = bucket;
-    const entries = outbox.committed;
-    outbox.committed = [];
-    if (entries.length > 0) await this.acknowledgeNow(entries);
-  }
-
-  private async acknowledgeNow(entries: readonly StoredEntry[]): Promise<void> {
     const byOutbox = new Map<string, StoredEntry[]>();
     for (const entry of entries) {
       const outbox = outboxOf(entry);
@@ -125,6 +111,16 @@ export class Commits {
     await Promise.all(
       [...byOutbox].map(([outbox, group]) => this.acknowledgeGroup(outbox, group, isKept)),
     );
+  }
+
+  /**
+   * Retries the acknowledgements that failed. Those of an earlier epoch are dropped: `acknowledgeGroup` skips them.
+   */
+  async acknowledgeRest(bucket: Bucket): Promise<void> {
+    const { outbox } = bucket;
+    const entries = outbox.committed;
+    outbox.committed = [];
+    if (entries.length > 0) await this.acknowledge(entries);
   }
 
   private async acknowledgeGroup(

@@ -35,7 +35,8 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
   const spool = { machine, ...options.spool };
   const outageLog = new OutageLog(log, () => machine.monotonic());
   const { epochs } = ledger;
-  const shared = { process: machine.uuid(), client, times, machine, epochs, events: events() };
+  const process = machine.uuid();
+  const shared = { process, client, times, machine, epochs, outageLog, events: events() };
   const memberships = new Map<Bucket, Membership>();
   for (let index = 0; index < (options.buckets ?? bucketsOf(client)); index += 1) {
     const membership = new Membership(new BucketKeys(prefix, index), shared);
@@ -137,9 +138,6 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
         if (bucket.state === "away" && !stopped) outageLog.failed(bucket.name, error);
         if (wasReady) hurry();
       },
-      ledgerFailed: (error) => outageLog.ledgerFailed(error),
-      moved: () => outageLog.moved(),
-      endsTooMany: ({ process }, reason) => outageLog.endsTooMany(process, reason),
       // Another gateway that enters the new epoch must find the counts there.
       beginning: () => watch.keepAgain(),
       mayClaim: () => watch.isHome,
@@ -153,7 +151,6 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
         posts.resendUncommitted(bucket);
         holds.expireAll(bucket);
       },
-      reaped: (_, process, voidedHolds) => outageLog.reaped(process, voidedHolds),
       maintained,
     };
   }
