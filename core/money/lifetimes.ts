@@ -129,9 +129,6 @@ export const LIFETIMES = {
   /** A stop waits this long for the last write of these counts. */
   refusedStopMs: 2_000,
 
-  /** How long Redis keeps the key that is written to see if it has room. */
-  roomKeptMs: 1_000,
-
   // The lock on balances in a shared ledger: see `ledger/balances-lock.ts`.
 
   /** Time between two heartbeats of the gateway that has the lock. */

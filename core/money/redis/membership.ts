@@ -430,6 +430,7 @@ export class Membership {
   private async look(): Promise<View> {
     const view = readView(await this.ask("look"));
     this.lastView = view;
+    this.bucket.isFull = view.isFull;
     return view;
   }
 

@@ -161,7 +161,7 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
     if (claimed.size > 0) commits.wake();
     revocations.applyMissed(bucket).catch(() => {});
     if (!bucket.isReady) return;
-    if (bucket.isFull) void bucket.tryRoom().then(() => bucket.isFull && outageLog.full());
+    if (bucket.isFull) outageLog.full();
     commits.acknowledgeRest(bucket).catch(() => {});
     void posts.resendAll(bucket);
     void holds.round(membership);

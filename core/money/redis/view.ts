@@ -28,6 +28,8 @@ export interface View {
   readonly hasEarlierOutbox: boolean;
   /** True if there is a hold of any gateway. */
   readonly hasHolds: boolean;
+  /** True if Redis refused the heartbeat at first, for want of memory. */
+  readonly isFull: boolean;
 }
 
 export function readView(reply: unknown): View {
@@ -43,6 +45,7 @@ export function readView(reply: unknown): View {
     orphans,
     earlier,
     holds,
+    full,
   ] = listOf(reply);
   return {
     epoch: textOf(epoch),
@@ -56,6 +59,7 @@ export function readView(reply: unknown): View {
     orphans: mapOf(orphans),
     hasEarlierOutbox: earlier === 1,
     hasHolds: holds === 1,
+    isFull: full === 1,
   };
 }
 
