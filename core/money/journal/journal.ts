@@ -186,7 +186,8 @@ export class Journal {
     if (through < this.nextPosition - this.unsynced.length) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.waiters.push({ through, resolve, reject });
-      this.sync();
+      // Once the others of this turn are written.
+      queueMicrotask(() => this.sync());
     });
   }
 

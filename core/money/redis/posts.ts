@@ -259,7 +259,8 @@ export class Posts {
     if (this.spool === undefined)
       throw new Error("the hold store is not started; call start first");
     const { callId, costMicroVnd } = posting;
-    const written = this.spool.add(posting).then(
+    const entry = entryOf("", posting, costMicroVnd, 0);
+    const written = this.spool.add(entry).then(
       ({ drop }) => {
         failpoint("spool.kept");
         Object.assign(post, { state: "kept", drop });
@@ -271,7 +272,6 @@ export class Posts {
         throw error;
       },
     );
-    const entry = entryOf("", posting, costMicroVnd, 0);
     const post: UnsentPost = { entry, sent, state: "writing", written };
     outbox.unsent.set(callId, post);
     return written.finally(() => delete post.written);

@@ -113,8 +113,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "a reply does not wait until its spooled post is on the disk": {
     file: "core/money/redis/spool.ts",
-    find: "this.journal.whenSynced(first + posts.length - 1)",
-    replace: "Promise.resolve()",
+    find: "await own.whenSynced(position)",
+    replace: "",
     store: "redis",
     faults: { powerLoss: 1_500, redisFreeze: 1_500 },
     from: 3,

@@ -188,7 +188,9 @@ t.test("a record that is written while a sync runs waits for the next one", asyn
       () => order.push(`${text} kept`),
       () => order.push(`${text} refused`),
     );
-  const [one, two, three] = [wait("1"), wait("2"), wait("3")];
+  const one = wait("1");
+  await Promise.resolve();
+  const [two, three] = [wait("2"), wait("3")];
   t.equal(syncs.length, 1, "one sync at a time");
   syncs[0]?.(null);
   await one;
