@@ -8,7 +8,6 @@ import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
-import { RedisChanges } from "./changes.ts";
 import { Commits } from "./commits.ts";
 import { healthOfStore, whenServing } from "./health.ts";
 import { Holds } from "./holds.ts";
@@ -53,7 +52,6 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
   const revocations = new Revocations(client, buckets, machine);
   const commits = new Commits({ client, buckets: all, memberships, machine, log, watch });
   const wallets = new RedisWallets(client, buckets);
-  const changes = new RedisChanges(buckets, ledger);
   const auditRounds = Math.ceil(LIFETIMES.auditMs / beat.heartbeatMs);
   const holds = new Holds({ buckets, wallets, ledger, refusal, auditRounds });
   const posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
@@ -180,7 +178,7 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
       posts.voidUnheard(callId, accountId) ?? holds.void(callId, accountId),
     load: (...wallet) => wallets.load(...wallet),
     forget: (accountId, purse) => wallets.forget(accountId, purse, machine.now()),
-    credit: (movement) => changes.credit(movement, watch.keep()),
+    credit: (movement) => wallets.credit(movement, watch.keep()),
     balances: (...wallet) => wallets.balances(...wallet),
     loadedVersions: () => wallets.versions(),
     revoke: (keyId, accountId) => revocations.revoke(keyId, accountId),
