@@ -73,7 +73,6 @@ export class LedgerWatch {
   private reason: string | undefined = UNCHECKED;
   private forgetAtMs = 0;
   private lastCheck: Promise<unknown> = Promise.resolve();
-  private onChecked: () => void = () => {};
 
   constructor(private readonly options: LedgerWatchOptions) {
     const { machine, log } = options;
@@ -82,15 +81,16 @@ export class LedgerWatch {
   }
 
   /**
-   * Compares the ledger with what is kept, before this process takes part in the hold store. Rejects with OtherLedger if
-   * that has the money of another one, and if a store does not reply for `timeoutMs`.
+   * Compares the ledger with what is kept, before this process takes part in the hold store, then every few seconds. Rejects
+   * with OtherLedger if that has the money of another one, and if a store does not reply for `timeoutMs`.
    */
-  async requireHome(timeoutMs: number = LIFETIMES.startTimeoutMs): Promise<void> {
+  async start(timeoutMs: number = LIFETIMES.startTimeoutMs): Promise<void> {
     const { machine } = this.options;
     const deadlineMs = machine.monotonic() + timeoutMs;
     for (let failures = 1; ; failures += 1) {
       try {
-        return await this.compareFirst();
+        await this.compareFirst();
+        return this.task.start();
       } catch (error) {
         if (error instanceof OtherLedger) throw error;
         if (machine.monotonic() >= deadlineMs) {
@@ -111,17 +111,7 @@ export class LedgerWatch {
     await this.check();
   }
 
-  /** Resolves after the first comparison, even if it failed: until one succeeds, no hold may be taken. */
-  start(): Promise<void> {
-    const checked = new Promise<void>((resolve) => {
-      this.onChecked = resolve;
-    });
-    this.task.start();
-    return checked;
-  }
-
   async stop(): Promise<void> {
-    this.onChecked();
     await this.task.stop();
     // The next start must know what was confirmed, even if a backup is restored in between. What is kept may be lost by a
     // fail-over that this process has not noticed.
@@ -147,11 +137,6 @@ export class LedgerWatch {
     return this.reason !== ELSEWHERE && !this.wentBack;
   }
 
-  /** True if this process has compared the stored commit counts with the ledger. */
-  get hasCompared(): boolean {
-    return this.reason !== UNCHECKED;
-  }
-
   /** True if the ledger was found to lack commits. */
   get wentBack(): boolean {
     return this.reason === WENT_BACK;
@@ -175,7 +160,7 @@ export class LedgerWatch {
    * store does not reply.
    */
   async keepAgain(): Promise<void> {
-    if (this.hasCompared) await this.keepKnown();
+    await this.keepKnown();
   }
 
   /** Accepts that the ledger lost commits. Call it only once every wallet that was loaded before is gone. */
@@ -193,7 +178,6 @@ export class LedgerWatch {
         "cannot compare the ledger with the commits that it had confirmed; retrying",
       );
     }
-    this.onChecked();
     return LIFETIMES.ledgerCheckMs;
   }
 

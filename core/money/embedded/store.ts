@@ -57,12 +57,11 @@ export function createEmbeddedHoldStore(options: EmbeddedHoldStoreOptions) {
   async function start(): Promise<void> {
     await posted.start();
     try {
-      await watch.requireHome();
+      await watch.start();
     } catch (error) {
       await posted.stop();
       throw error;
     }
-    await watch.start();
     idle.start();
   }
 

@@ -63,14 +63,13 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
     await posts.start();
     client.connect(hurry);
     try {
-      await watch.requireHome(times.startTimeoutMs);
+      await watch.start(times.startTimeoutMs);
       for (const task of rounds) task.start();
       if (watch.isHome) await whenServing(all, times.startTimeoutMs, machine, log);
     } catch (error) {
       await stop();
       throw error;
     }
-    await watch.start();
   }
 
   async function stop(): Promise<void> {
