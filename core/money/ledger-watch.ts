@@ -90,7 +90,7 @@ export class LedgerWatch {
     for (let failures = 1; ; failures += 1) {
       try {
         await this.compareFirst();
-        return this.task.start();
+        return this.task.start(LIFETIMES.ledgerCheckMs);
       } catch (error) {
         if (error instanceof OtherLedger) throw error;
         if (machine.monotonic() >= deadlineMs) {

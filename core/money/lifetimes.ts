@@ -59,10 +59,11 @@ export const LIFETIMES = {
   readWaitMs: 250,
   /** Pause after a read that found nothing, whether or not the store waited. */
   emptyReadPauseMs: 1,
-  /** A batch that is not full waits this long for more calls: each bucket in it costs one acknowledgement. */
-  gatherMs: 50,
-  /** After a small batch the committer pauses this long per call in it, up to `lingerMs` of its options. */
-  lingerMsPerCall: 25,
+  /**
+   * After a small batch the committer pauses this long per call in it, up to `lingerMs` of its options: a batch costs a
+   * transaction, and with Redis an acknowledgement for each bucket in it.
+   */
+  lingerMsPerCall: 50,
   /** Backoff after a failed batch; doubles up to `commitRetryMsMax`. */
   commitRetryMsMin: 50,
   commitRetryMsMax: 2_000,

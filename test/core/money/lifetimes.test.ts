@@ -68,10 +68,6 @@ const RELATIONS: readonly (readonly [string, boolean])[] = [
     of.closePauseMs > of.loadTimeoutMs,
   ],
   [
-    "readWaitMs > gatherMs; otherwise the committer never gathers a batch",
-    of.readWaitMs > of.gatherMs,
-  ],
-  [
     "paceWaitMsMax > paceDelayMsMax > paceTickMs; otherwise calls are refused instead of delayed",
     of.paceWaitMsMax > of.paceDelayMsMax && of.paceDelayMsMax > of.paceTickMs,
   ],
