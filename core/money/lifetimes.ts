@@ -45,8 +45,6 @@ export const LIFETIMES = {
 
   /** A connection to Redis that owes replies and is silent for this long is closed. */
   replyTimeoutMs: 450,
-  /** A post without a reply is resent for this long; after that the ledger is asked first. */
-  askLedgerAfterMs: 60_000,
   /** Redis remembers a call until its commit was acknowledged, and for this long after. */
   committedCallKeptMs: 120_000,
 

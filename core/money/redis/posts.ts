@@ -1,7 +1,6 @@
 import { requireMicroVnd } from "../../catalogue/amount.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";
-import type { Machine } from "../../process/machine.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
@@ -18,7 +17,7 @@ import type { BucketMap } from "./bucket-map.ts";
 import type { Commits } from "./commits.ts";
 import { type Holds, namesText } from "./holds.ts";
 import { asReply, type Reply } from "./operations.ts";
-import { chargedAt, isRemembered, Resender } from "./resender.ts";
+import { chargedAt, isSentIn, Resender } from "./resender.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
 import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
@@ -31,7 +30,6 @@ interface PostsOptions {
   readonly commits: Commits;
   readonly spool: SpoolOptions;
   readonly ledger: LedgerLookup;
-  readonly machine: Machine;
   readonly log: Log;
 }
 
@@ -62,8 +60,8 @@ function sendable(entry: StoredEntry): Sendable {
  * Posts finished calls: to Redis, or to the spool on the disk until Redis takes them.
  *
  * A post without a reply goes to the spool, and is unsent in the outbox: `writing`, then `kept` once it is synced. That is durable,
- * so its caller has its result, the full cost. `Resender` sends it again in each round of its bucket, once the epoch is open: within a
- * minute of the same epoch Redis knows itself if it has it, else the ledger is asked first, and one that it has is dropped. Once
+ * so its caller has its result, the full cost. `Resender` sends it again in each round of its bucket, once the epoch is open: in the
+ * same epoch Redis knows itself if it has it, else the ledger is asked first, and one that it has is dropped. Once
  * Redis has it, it is posted like any other: off the disk, in `Commits`, which hands it to the committer. A start finds the spool's
  * posts and does the same.
  *
@@ -121,9 +119,8 @@ export class Posts {
     if (before !== undefined) return before;
     const unsent = outbox.unsent.get(callId);
     if (unsent?.written) return unsent.written.then((posted) => ({ ...posted, duplicate: true }));
-    const nowMs = this.options.machine.monotonic();
-    const sent = unsent?.sent ?? { atMs: nowMs, epoch, process };
-    if (bucket.state !== "ready" || !isRemembered(sent, bucket, nowMs)) {
+    const sent = unsent?.sent ?? { epoch, process };
+    if (bucket.state !== "ready" || !isSentIn(bucket, sent)) {
       return this.spoolPost(bucket, posting, sent, unsent !== undefined);
     }
     const text = encodeEntry(posting, posting.costMicroVnd, 0);
@@ -150,13 +147,13 @@ export class Posts {
    */
   async debit(entry: DebitEntry): Promise<DebitResult> {
     const { callId, accountId } = entry.call;
-    const { buckets, holds, commits, machine } = this.options;
+    const { buckets, holds, commits } = this.options;
     const bucket = buckets.of(accountId);
     if (bucket.outbox.unsent.has(callId)) return { kind: "posted", duplicate: true };
     const refusal = holds.refusal(bucket);
     if (refusal !== undefined) return refusal;
     const { epoch, process } = bucket;
-    const sent = { atMs: machine.monotonic(), epoch, process };
+    const sent = { epoch, process };
     try {
       const call = { ...sendable(entry), debit: "whole" } as const;
       const reply = await this.send(bucket, call, entry.text, asReply);
@@ -210,7 +207,7 @@ export class Posts {
 
   /** Sends the unsent posts of a bucket that is ready, and takes back those that were voided. Never rejects. */
   resendAll(bucket: Bucket): Promise<void> {
-    return this.resender.resendAll(bucket, () => this.options.machine.monotonic());
+    return this.resender.resendAll(bucket);
   }
 
   private send<T>(

@@ -23,15 +23,10 @@ function silent(cause: unknown): never {
 }
 
 /**
- * Returns true if Redis, in case it has the post, surely still remembers it. In the same epoch it does until the post
- * is committed, which another process may have done if the leases of this one ended.
+ * Returns true if a post was sent in the bucket's epoch, under the id that this process has in it. Then Redis itself knows if it has
+ * it: until this process acknowledges the post, or loses its outbox, which ends the id or the epoch.
  */
-export function isRemembered(sent: Sent, bucket: Bucket, nowMs: number): boolean {
-  return isSentIn(bucket, sent) && nowMs - sent.atMs < LIFETIMES.askLedgerAfterMs;
-}
-
-/** Returns true if a post was sent in the bucket's epoch, under the id that this process has in it. */
-function isSentIn({ epoch, process }: Bucket, sent: Sent | undefined): boolean {
+export function isSentIn({ epoch, process }: Bucket, sent: Sent | undefined): boolean {
   return sent?.epoch === epoch && sent.process === process;
 }
 
@@ -47,8 +42,8 @@ interface ResendActions {
 
 /**
  * Sends unsent posts until Redis has each of them, and takes back those that were voided. Redis remembers a committed call
- * only for `committedCallKeptMs`. So a post older than `askLedgerAfterMs` is looked up in the ledger first, and no call is
- * charged twice.
+ * only for `committedCallKeptMs`. So a post of an earlier epoch, or id of this process, is looked up in the ledger first, and no
+ * call is charged twice.
  */
 export class Resender {
   private readonly running = new Set<Bucket>();
@@ -67,7 +62,7 @@ export class Resender {
    * A full Redis takes no new post, but returns the result of a post that it has, wherever in the order that is. Then
    * this process can commit it, which gives Redis room.
    */
-  async resendAll(bucket: Bucket, nowMs: () => number): Promise<void> {
+  async resendAll(bucket: Bucket): Promise<void> {
     const { unsent } = bucket.outbox;
     for (const post of unsent.values())
       if (post.state === "voided") void this.takeBack(bucket, post);
@@ -79,10 +74,9 @@ export class Resender {
     const sendOn = async () => {
       for (const [callId, post] of posts) {
         if (isRedisAway) return;
-        if (post.state !== "kept" || (isLedgerSilent && !this.isKnown(bucket, post, nowMs())))
-          continue;
+        if (post.state !== "kept" || (isLedgerSilent && !isSentIn(bucket, post.sent))) continue;
         try {
-          if (!(await this.isTaken(bucket, post, nowMs))) continue;
+          if (!(await this.isTaken(bucket, post))) continue;
         } catch (error) {
           // The post stays for the next round.
           if (error instanceof LedgerSilent) isLedgerSilent = true;
@@ -127,10 +121,10 @@ export class Resender {
   }
 
   /** Returns false if Redis is full and does not have the post. */
-  private async isTaken(bucket: Bucket, post: UnsentPost, nowMs: () => number): Promise<boolean> {
+  private async isTaken(bucket: Bucket, post: UnsentPost): Promise<boolean> {
     if (bucket.isFull && this.refused.has(post)) return false;
     try {
-      await this.resend(bucket, post, nowMs);
+      await this.resend(bucket, post);
       return true;
     } catch (error) {
       if (!isOutOfMemory(error)) throw error;
@@ -139,17 +133,11 @@ export class Resender {
     }
   }
 
-  /** Returns true if Redis itself says whether it has the post: an earlier attempt may have reached it without a reply. */
-  private isKnown(bucket: Bucket, { entry, sent }: UnsentPost, nowMs: number): boolean {
-    return "debit" in entry || (sent !== undefined && isRemembered(sent, bucket, nowMs));
-  }
-
-  private async resend(bucket: Bucket, post: UnsentPost, nowMs: () => number): Promise<void> {
-    const { entry, sent } = post;
+  private async resend(bucket: Bucket, { entry, sent }: UnsentPost): Promise<void> {
     const { callId, accountId, purses, at } = callOf(entry);
     const { epoch } = bucket;
-    if ("debit" in entry && !isSentIn(bucket, sent)) return;
-    if (!this.isKnown(bucket, post, nowMs())) {
+    if (!isSentIn(bucket, sent)) {
+      if ("debit" in entry) return;
       if (await this.ledger.hasCall({ callId, at }).catch(silent))
         return this.actions.forgetHold(bucket, callId);
     }

@@ -54,7 +54,7 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
   const wallets = new RedisWallets(client, buckets);
   const auditRounds = Math.ceil(LIFETIMES.auditMs / beat.heartbeatMs);
   const holds = new Holds({ buckets, wallets, ledger, refusal, auditRounds });
-  const posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
+  const posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, log });
   const idle = new IdleWallets({ memberships, wallets, times, machine });
   let stopped = false;
   let isRestoring = false;

@@ -50,10 +50,10 @@ const RELATIONS: readonly (readonly [string, boolean])[] = [
     "joinWaitMs < loadTimeoutMs <= 5 s; otherwise a first call is refused without the reason, or after its client gave up",
     of.joinWaitMs < of.loadTimeoutMs && of.loadTimeoutMs <= 5_000,
   ],
-  // A process may stall after it checks the age of a post. Redis refuses its post once a lease has passed.
+  // Another process may commit a post once the ledger has said no. A process may stall then: Redis refuses its post once a lease has passed.
   [
-    "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs; otherwise a resent post charges the wallet twice",
-    of.committedCallKeptMs > of.askLedgerAfterMs + of.leaseMs + of.replyTimeoutMs,
+    "committedCallKeptMs > leaseMs + replyTimeoutMs; otherwise a resent post charges the wallet twice",
+    of.committedCallKeptMs > of.leaseMs + of.replyTimeoutMs,
   ],
   [
     "revokedKeptMs > KEY_KEPT_MS; otherwise a process that still has a revoked key sells calls to it",

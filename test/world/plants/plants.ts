@@ -168,7 +168,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "an old post is sent without a look into the ledger": {
     file: "core/money/redis/resender.ts",
-    find: "if (!this.isKnown(bucket, post, nowMs())) {",
+    find: "if (!isSentIn(bucket, sent)) {",
     replace: "if (false) {",
     store: "redis",
     faults: { kill: 1_500, redisLosesReplies: 1_500, redisWipe: 4_000 },
