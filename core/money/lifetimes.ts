@@ -38,8 +38,6 @@ export const LIFETIMES = {
   outageLogMs: 1_000,
   /** A connection to Redis that is not made yet at a start is no outage before this time. */
   connectingMs: 2_000,
-  /** Time between two audits, which void holds of this process that no running call owns. */
-  auditMs: 10_000,
 
   // Posts: a call is charged once, even if its post is sent several times.
 

@@ -4,7 +4,7 @@ import { type Machine, sleep } from "../../process/machine.ts";
 import { messageOf } from "../../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { isMovedSlot, isUnknownScript, RedisAway, type RedisCommands } from "../../redis/client.ts";
-import { listOf, numberOf, textOf } from "../../redis/reply.ts";
+import { numberOf, textOf } from "../../redis/reply.ts";
 import type { LedgerEpochs } from "../ledger-epochs.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
@@ -151,11 +151,6 @@ export class Membership {
         );
       await sleep(machine, times.joiningRoundMs);
     }
-  }
-
-  /** Returns the calls that have a hold of this gateway in Redis. */
-  async heldCalls(): Promise<string[]> {
-    return listOf(await this.ask("held-calls")).map(textOf);
   }
 
   /** Deletes an orphaned outbox if it is empty. */

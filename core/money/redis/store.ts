@@ -52,8 +52,7 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
   const revocations = new Revocations(client, buckets, machine);
   const commits = new Commits({ client, buckets: all, memberships, machine, log, watch });
   const wallets = new RedisWallets(client, buckets);
-  const auditRounds = Math.ceil(LIFETIMES.auditMs / beat.heartbeatMs);
-  const holds = new Holds({ buckets, wallets, ledger, refusal, auditRounds });
+  const holds = new Holds({ buckets, wallets, ledger, refusal });
   const posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, log });
   const idle = new IdleWallets({ memberships, wallets, times, machine });
   let stopped = false;
@@ -161,7 +160,7 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
     if (bucket.isFull) outageLog.full();
     commits.acknowledgeRest(bucket).catch(() => {});
     void posts.resendAll(bucket);
-    void holds.round(membership);
+    void holds.round(bucket);
     void idle.round(bucket);
   }
 

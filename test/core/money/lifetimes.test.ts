@@ -39,10 +39,6 @@ const RELATIONS: readonly (readonly [string, boolean])[] = [
     of.leaveTimeoutMs > of.replyTimeoutMs,
   ],
   [
-    "auditMs >= heartbeatMs; otherwise audits are due more often than rounds",
-    of.auditMs >= of.heartbeatMs,
-  ],
-  [
     "2 * replyTimeoutMs < 1 s; otherwise a call is not refused within a second: the rate limiter asks Redis, then the hold",
     2 * of.replyTimeoutMs < 1_000,
   ],

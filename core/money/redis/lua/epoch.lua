@@ -101,7 +101,6 @@ if operation == 'look' then
     call('HGETALL', key('joining')),
     orphans(),
     has_earlier_outbox() and 1 or 0,
-    call('EXISTS', key('holds')),
     is_full and 1 or 0,
   }
 elseif operation == 'begin' then
@@ -191,13 +190,4 @@ elseif operation == 'hand-over' then
     end
   end
   return 1
-elseif operation == 'held-calls' then
-  -- Returns the calls that have a hold of this gateway.
-  local found, own = call('HGETALL', key('holds')), {}
-  for at = 1, #found, 2 do
-    if string.match(found[at + 1], '^%d+:([^:]*):') == me then
-      own[#own + 1] = found[at]
-    end
-  end
-  return own
 end
