@@ -9,7 +9,6 @@ import { type DebitResult, type Posted, WALLET } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Sent, UnsentPost } from "../outbox.ts";
 import type { DebitEntry, Posting, StoredEntry } from "../outbox-entry.ts";
-import { loadWithPurses } from "../purse.ts";
 import { type StandingCall, unsentPost } from "../standing.ts";
 import { callOf, costOf } from "../unreadable.ts";
 import { type Bucket, isJoining } from "./bucket.ts";
@@ -73,13 +72,9 @@ export class Posts {
   private spool: Spool | undefined;
 
   constructor(private readonly options: PostsOptions) {
-    const { ledger, wallets, commits, holds } = options;
-    this.resender = new Resender(ledger, {
-      post: (bucket, entry) => this.send(bucket, sendable(entry), entry.text, asReply),
-      load: (accountId, purses) => loadWithPurses(wallets, ledger, accountId, purses),
-      posted: (bucket, entry) => commits.add(bucket, entry),
-      forgetHold: (_, callId) => holds.forget(callId),
-    });
+    const send = (bucket: Bucket, entry: StoredEntry) =>
+      this.send(bucket, sendable(entry), entry.text, asReply);
+    this.resender = new Resender({ ...options, send });
   }
 
   /** Count of posts that Redis has not confirmed. */

@@ -30,25 +30,24 @@ class Queue {
 
   constructor() {
     this.bucket = { name: "b07", epoch: "5", process: "me", outbox: new Outbox(), isFull: false };
-    this.resender = new Resender(
-      {
-        hasCall: async ({ callId }: { readonly callId: string }) => {
-          this.lookups += 1;
-          await this.asked(callId);
-          return this.inLedger.has(callId);
-        },
-      } as never,
-      {
-        post: async (_bucket, entry) => {
-          const { callId } = callOf(entry);
-          this.sent.push(callId);
-          return this.reply(callId);
-        },
-        load: async (accountId) => this.loaded.has(accountId),
-        posted: (_bucket, { entryId }) => this.committed.push(entryId),
-        forgetHold: (_bucket, callId) => this.forgotten.push(callId),
+    const ledger = {
+      hasCall: async ({ callId }: { readonly callId: string }) => {
+        this.lookups += 1;
+        await this.asked(callId);
+        return this.inLedger.has(callId);
       },
-    );
+    };
+    this.resender = new Resender({
+      ledger: ledger as never,
+      wallets: { load: async (accountId: string) => this.loaded.has(accountId) } as never,
+      holds: { forget: (callId) => this.forgotten.push(callId) },
+      commits: { add: (_bucket, { entryId }) => this.committed.push(entryId) },
+      send: async (_bucket, entry) => {
+        const { callId } = callOf(entry);
+        this.sent.push(callId);
+        return this.reply(callId);
+      },
+    });
   }
 
   posted(callId: string): Reply {
