@@ -354,7 +354,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "this.one ??= this.uuid(); const writer = this.one;",
     store: "redis",
     faults: { ledgerRestored: 5_000, ledgerSlow: 2_500 },
-    from: 94,
+    from: 45,
   },
   "writers go on after a restore of the ledger": {
     file: "core/money/ledger/writer.ts",
@@ -409,7 +409,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: ";",
     store: "redis",
     faults: { lockedOut: 9_000 },
-    from: 3,
+    from: 52,
   },
   "silent gateways stay members of the ledger": {
     file: "test/support/epoch-books.ts",
@@ -417,7 +417,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "void (bucket, others",
     store: "redis",
     faults: { lockedOut: 9_000 },
-    from: 3,
+    from: 52,
   },
   "wallets are loaded before earlier outboxes are committed": {
     file: "core/money/redis/membership.ts",
@@ -464,7 +464,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: ";",
     store: "redis",
     faults: { lockedOut: 9_000 },
-    from: 3,
+    from: 52,
   },
   "a reply leaves after a sync that began before its write": {
     file: "core/money/journal/journal.ts",
