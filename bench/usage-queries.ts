@@ -208,7 +208,7 @@ export const usageQueries: readonly Query[] = [
   },
   {
     name: "balances of a thousand wallets",
-    run: (database) => sums(database, { isQuick: true }).next(),
+    run: (database) => sums(database).next(),
   },
-  { name: "purses of a thousand wallets", run: (database) => purseSums(database, true).next() },
+  { name: "purses of a thousand wallets", run: (database) => purseSums(database).next() },
 ];

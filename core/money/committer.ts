@@ -11,12 +11,7 @@ import type { Awaitable, HoldStore } from "./hold-store.ts";
 import { EntryRefused, type Ledger } from "./ledger.ts";
 import { MembershipEnded } from "./ledger-epochs.ts";
 import { LIFETIMES } from "./lifetimes.ts";
-import {
-  isReadable,
-  type ReadableEntry,
-  type StoredEntry,
-  type UnreadableEntry,
-} from "./outbox-entry.ts";
+import { isReadable, type ReadableEntry, type StoredEntry } from "./outbox-entry.ts";
 import { callOf } from "./unreadable.ts";
 
 interface CommitterOptions {
@@ -158,20 +153,9 @@ export class Committer {
     const readable: ReadableEntry[] = [];
     for (const entry of entries) {
       if (isReadable(entry)) readable.push(entry);
-      else await this.quarantineText(entry);
+      else await this.quarantine(entry, entry.reason);
     }
     return readable.length > 0 ? this.commit(readable) : [];
-  }
-
-  private async quarantineText(entry: UnreadableEntry): Promise<void> {
-    await this.options.ledger.quarantine(entry, entry.reason);
-    this.unreadable += 1;
-    const { call, chargedMicroVnd, reason } = entry;
-    const { callId, accountId } = call;
-    this.log.warn(
-      { callId, accountId, chargedMicroVnd, reason },
-      `cannot read a posted call; it is in quarantine as text, see ${program.admin} quarantine list`,
-    );
   }
 
   /** Commits a batch. If the ledger refuses an entry for good, halves the batch until that entry is alone. */
@@ -182,7 +166,7 @@ export class Committer {
       if (!(error instanceof EntryRefused)) throw error;
       const [entry] = entries;
       if (entries.length === 1 && entry !== undefined) {
-        await this.quarantine(entry, error);
+        await this.quarantine(entry, error.message);
         return [];
       }
       const middle = entries.length >> 1;
@@ -191,14 +175,20 @@ export class Committer {
     }
   }
 
-  private async quarantine(entry: ReadableEntry, error: EntryRefused): Promise<void> {
-    await this.options.ledger.quarantine(entry, error.message);
-    this.quarantined += 1;
+  private async quarantine(entry: StoredEntry, reason: string): Promise<void> {
+    await this.options.ledger.quarantine(entry, reason);
     const { callId, accountId } = callOf(entry);
-    this.options.log.error(
-      { callId, accountId, chargedMicroVnd: entry.chargedMicroVnd, err: error },
-      "cannot commit a call; it is in quarantine, and reconcile shows its charge as drift",
-    );
+    const fields = { callId, accountId, chargedMicroVnd: entry.chargedMicroVnd, reason };
+    if (isReadable(entry)) {
+      this.quarantined += 1;
+      const text =
+        "cannot commit a call; it is in quarantine, and reconcile shows its charge as drift";
+      this.options.log.error(fields, text);
+    } else {
+      this.unreadable += 1;
+      const text = `cannot read a posted call; it is in quarantine as text, see ${program.admin} quarantine list`;
+      this.log.warn(fields, text);
+    }
   }
 
   private failed(error: unknown): void {

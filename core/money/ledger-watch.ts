@@ -21,12 +21,11 @@ export interface KeptProgress {
   home(ledgerId: string): string | Promise<string>;
   /**
    * Raises the kept counts to `progress`, drops the counts in `dropped` that are unchanged, and returns all kept
-   * counts. `again`: some may be lost that were kept before.
+   * counts.
    */
   keep(
     progress: LedgerProgress,
     dropped: ReadonlyMap<string, number>,
-    again?: "again",
   ): LedgerProgress | Promise<LedgerProgress>;
   /** Raises the kept counts to `progress`. Each commit does, so it must not cost more with each process. */
   raise(progress: LedgerProgress): void | Promise<void>;
@@ -74,7 +73,6 @@ export class LedgerWatch {
   private reason: string | undefined = UNCHECKED;
   private forgetAtMs = 0;
   private lastCheck: Promise<unknown> = Promise.resolve();
-  private onChecked: () => void = () => {};
 
   constructor(private readonly options: LedgerWatchOptions) {
     const { machine, log } = options;
@@ -83,15 +81,16 @@ export class LedgerWatch {
   }
 
   /**
-   * Compares the ledger with what is kept, before this process takes part in the hold store. Rejects with OtherLedger if
-   * that has the money of another one, and if a store does not reply for `timeoutMs`.
+   * Compares the ledger with what is kept, before this process takes part in the hold store, then every few seconds. Rejects
+   * with OtherLedger if that has the money of another one, and if a store does not reply for `timeoutMs`.
    */
-  async requireHome(timeoutMs: number = LIFETIMES.startTimeoutMs): Promise<void> {
+  async start(timeoutMs: number = LIFETIMES.startTimeoutMs): Promise<void> {
     const { machine } = this.options;
     const deadlineMs = machine.monotonic() + timeoutMs;
     for (let failures = 1; ; failures += 1) {
       try {
-        return await this.compareFirst();
+        await this.compareFirst();
+        return this.task.start(LIFETIMES.ledgerCheckMs);
       } catch (error) {
         if (error instanceof OtherLedger) throw error;
         if (machine.monotonic() >= deadlineMs) {
@@ -112,21 +111,11 @@ export class LedgerWatch {
     await this.check();
   }
 
-  /** Resolves after the first comparison, even if it failed: until one succeeds, no hold may be taken. */
-  start(): Promise<void> {
-    const checked = new Promise<void>((resolve) => {
-      this.onChecked = resolve;
-    });
-    this.task.start();
-    return checked;
-  }
-
   async stop(): Promise<void> {
-    this.onChecked();
     await this.task.stop();
     // The next start must know what was confirmed, even if a backup is restored in between. What is kept may be lost by a
     // fail-over that this process has not noticed.
-    await this.keepKnown("again").catch(() => {});
+    await this.keepKnown().catch(() => {});
   }
 
   /** Why no hold may be taken now; undefined if holds may be taken. */
@@ -146,11 +135,6 @@ export class LedgerWatch {
    */
   get isHome(): boolean {
     return this.reason !== ELSEWHERE && !this.wentBack;
-  }
-
-  /** True if this process has compared the stored commit counts with the ledger. */
-  get hasCompared(): boolean {
-    return this.reason !== UNCHECKED;
   }
 
   /** True if the ledger was found to lack commits. */
@@ -176,7 +160,7 @@ export class LedgerWatch {
    * store does not reply.
    */
   async keepAgain(): Promise<void> {
-    if (this.hasCompared) await this.keepKnown("again");
+    await this.keepKnown();
   }
 
   /** Accepts that the ledger lost commits. Call it only once every wallet that was loaded before is gone. */
@@ -194,7 +178,6 @@ export class LedgerWatch {
         "cannot compare the ledger with the commits that it had confirmed; retrying",
       );
     }
-    this.onChecked();
     return LIFETIMES.ledgerCheckMs;
   }
 
@@ -236,11 +219,11 @@ export class LedgerWatch {
     });
   }
 
-  private async keepKnown(again?: "again"): Promise<void> {
+  private async keepKnown(): Promise<void> {
     const { history, kept } = this.options;
     const { confirmed } = history;
     this.known = merged(this.known, confirmed);
-    const all = await kept.keep(this.known, this.outdated, again);
+    const all = await kept.keep(this.known, this.outdated);
     this.known = merged(this.known, all);
     this.kept = confirmed;
   }

@@ -112,14 +112,13 @@ export interface Ledger {
    * Returns, for each wallet, the sum of its ledger rows and its balance, in µđ. Then the same for
    * each purse, whose balance is below zero by what its calls were charged.
    *
-   * Rows that `prove` has added up are not read again. `isQuick` reads the balance after the last
-   * row instead of summing up. All are equal unless an amount was changed by hand.
+   * Rows that `prove` has added up are not read again. All are equal unless an amount was changed by hand.
    */
-  sums(isQuick?: boolean): AsyncIterable<LedgerSum>;
+  sums(): AsyncIterable<LedgerSum>;
 
   /**
    * Adds up the next ledger rows, some 100,000, for all later `sums`; with `isRestart`, from the
-   * first row on. `sums` does it too, without progress, unless `isQuick`.
+   * first row on. `sums` does it too, without progress.
    */
   prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
 
@@ -254,3 +253,6 @@ export interface LedgerSum {
   readonly entriesMicroVnd: bigint;
   readonly balanceMicroVnd: bigint;
 }
+
+/** The sums of what the ledger does not have. */
+export const NO_SUMS = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };

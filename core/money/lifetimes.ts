@@ -2,8 +2,8 @@
 export const KEY_KEPT_MS = 3_600_000;
 
 /**
- * Every lease, grace, timeout and retention of money, in milliseconds. Many depend on each other: `RELATIONS` lists
- * how, and is checked at import. Lua scripts get these numbers as arguments.
+ * Every lease, grace, timeout and retention of money, in milliseconds. How they depend on each other is in
+ * `test/core/money/lifetimes.test.ts`. Lua scripts get these numbers as arguments.
  */
 export const LIFETIMES = {
   // Membership: this gateway in a bucket of Redis.
@@ -38,15 +38,11 @@ export const LIFETIMES = {
   outageLogMs: 1_000,
   /** A connection to Redis that is not made yet at a start is no outage before this time. */
   connectingMs: 2_000,
-  /** Time between two audits, which void holds of this process that no running call owns. */
-  auditMs: 10_000,
 
   // Posts: a call is charged once, even if its post is sent several times.
 
   /** A connection to Redis that owes replies and is silent for this long is closed. */
   replyTimeoutMs: 450,
-  /** A post without a reply is resent for this long; after that the ledger is asked first. */
-  askLedgerAfterMs: 60_000,
   /** Redis remembers a call until its commit was acknowledged, and for this long after. */
   committedCallKeptMs: 120_000,
 
@@ -59,10 +55,11 @@ export const LIFETIMES = {
   readWaitMs: 250,
   /** Pause after a read that found nothing, whether or not the store waited. */
   emptyReadPauseMs: 1,
-  /** A batch that is not full waits this long for more calls: each bucket in it costs one acknowledgement. */
-  gatherMs: 50,
-  /** After a small batch the committer pauses this long per call in it, up to `lingerMs` of its options. */
-  lingerMsPerCall: 25,
+  /**
+   * After a small batch the committer pauses this long per call in it, up to `lingerMs` of its options: a batch costs a
+   * transaction, and with Redis an acknowledgement for each bucket in it.
+   */
+  lingerMsPerCall: 50,
   /** Backoff after a failed batch; doubles up to `commitRetryMsMax`. */
   commitRetryMsMin: 50,
   commitRetryMsMax: 2_000,
@@ -129,9 +126,6 @@ export const LIFETIMES = {
   /** A stop waits this long for the last write of these counts. */
   refusedStopMs: 2_000,
 
-  /** How long Redis keeps the key that is written to see if it has room. */
-  roomKeptMs: 1_000,
-
   // The lock on balances in a shared ledger: see `ledger/balances-lock.ts`.
 
   /** Time between two heartbeats of the gateway that has the lock. */
@@ -154,114 +148,3 @@ export const LIFETIMES = {
 } as const;
 
 export type Lifetimes = { readonly [Name in keyof typeof LIFETIMES]: number };
-
-/** Each required relation, and the fault that it prevents. */
-const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])[] = [
-  [
-    "heartbeatMs > replyTimeoutMs; otherwise a round is not over when the next is due",
-    (of) => of.heartbeatMs > of.replyTimeoutMs,
-  ],
-  [
-    "leaseMs / 2 > clusterHeartbeatMs + replyTimeoutMs; otherwise a gateway that dies is not seen to be silent",
-    (of) => of.leaseMs / 2 > of.clusterHeartbeatMs + of.replyTimeoutMs,
-  ],
-  [
-    "epochTakenMs > 2 * replyTimeoutMs; otherwise two gateways begin epochs in turn",
-    (of) => of.epochTakenMs > 2 * of.replyTimeoutMs,
-  ],
-  [
-    "roundRetryMsMax <= heartbeatMs; otherwise recovery from an outage takes longer than a normal round",
-    (of) => of.roundRetryMsMax <= of.heartbeatMs,
-  ],
-  [
-    "startTimeoutMs > leaseMs + epochTakenMs; otherwise a start fails while it waits for the leases of dead processes",
-    (of) => of.startTimeoutMs > of.leaseMs + of.epochTakenMs,
-  ],
-  [
-    "catchUpMs > leaseMs + epochTakenMs; otherwise a start fails while Redis is being joined",
-    (of) => of.catchUpMs > of.leaseMs + of.epochTakenMs,
-  ],
-  [
-    "leaveTimeoutMs > replyTimeoutMs; otherwise a process stops before Redis replies, and its holds stay until its lease ends",
-    (of) => of.leaveTimeoutMs > of.replyTimeoutMs,
-  ],
-  [
-    "auditMs >= heartbeatMs; otherwise audits are due more often than rounds",
-    (of) => of.auditMs >= of.heartbeatMs,
-  ],
-  [
-    "2 * replyTimeoutMs < 1 s; otherwise a call is not refused within a second: the rate limiter asks Redis, then the hold",
-    (of) => 2 * of.replyTimeoutMs < 1_000,
-  ],
-  [
-    "joinWaitMs < loadTimeoutMs <= 5 s; otherwise a first call is refused without the reason, or after its client gave up",
-    (of) => of.joinWaitMs < of.loadTimeoutMs && of.loadTimeoutMs <= 5_000,
-  ],
-  // A process may stall after it checks the age of a post. Redis refuses its post once a lease has passed.
-  [
-    "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs; otherwise a resent post charges the wallet twice",
-    (of) => of.committedCallKeptMs > of.askLedgerAfterMs + of.leaseMs + of.replyTimeoutMs,
-  ],
-  [
-    "revokedKeptMs > KEY_KEPT_MS; otherwise a process that still has a revoked key sells calls to it",
-    (of) => of.revokedKeptMs > KEY_KEPT_MS,
-  ],
-  [
-    "walletIdleMs > idleLookMs; otherwise a wallet is closed by the second look, however soon it comes",
-    (of) => of.walletIdleMs > of.idleLookMs,
-  ],
-  [
-    "closePauseMs > loadTimeoutMs; otherwise a load from a slow ledger is in vain again and again",
-    (of) => of.closePauseMs > of.loadTimeoutMs,
-  ],
-  [
-    "readWaitMs > gatherMs; otherwise the committer never gathers a batch",
-    (of) => of.readWaitMs > of.gatherMs,
-  ],
-  [
-    "paceWaitMsMax > paceDelayMsMax > paceTickMs; otherwise calls are refused instead of delayed",
-    (of) => of.paceWaitMsMax > of.paceDelayMsMax && of.paceDelayMsMax > of.paceTickMs,
-  ],
-  [
-    "commitRetryMsMin <= commitRetryMsMax; otherwise retries do not slow down",
-    (of) => of.commitRetryMsMin <= of.commitRetryMsMax,
-  ],
-  // A movement that waits for its wallet is not seen as running yet, and its row's id may be as much later than its time.
-  [
-    "missedBackMs > 2 * statementTimeoutMs; otherwise a look passes over a movement whose statement was slow",
-    (of) => of.missedBackMs > 2 * of.statementTimeoutMs,
-  ],
-  [
-    "balancesSilentMs > 3 * balancesBeatMs; otherwise a slow reply makes a live owner look dead",
-    (of) => of.balancesSilentMs > 3 * of.balancesBeatMs,
-  ],
-  [
-    "ledgerCheckMs < leaseMs; otherwise calls are sold for longer than a lease after the ledger went back",
-    (of) => of.ledgerCheckMs < of.leaseMs,
-  ],
-  [
-    "writerKeptMs > 2 * writersForgottenMs; otherwise the writers of a living process are forgotten",
-    (of) => of.writerKeptMs > 2 * of.writersForgottenMs,
-  ],
-  [
-    "hiddenTransactionMs > 2 * statementTimeoutMs; otherwise a look passes over a movement of a gateway with another role",
-    (of) => of.hiddenTransactionMs > 2 * of.statementTimeoutMs,
-  ],
-  [
-    "unsyncedMsMax > 2 * journalSyncMs; otherwise calls are refused though the disk is not slow",
-    (of) => of.unsyncedMsMax > 2 * of.journalSyncMs,
-  ],
-  [
-    "journalLockWaitMs > leaveTimeoutMs; otherwise a restart fails while the earlier process stops",
-    (of) => of.journalLockWaitMs > of.leaveTimeoutMs,
-  ],
-];
-
-/** Throws RangeError that lists every broken relation. */
-export function requireLifetimes(lifetimes: Lifetimes): void {
-  const broken = RELATIONS.filter(([, holds]) => !holds(lifetimes)).map(([relation]) => relation);
-  if (broken.length > 0)
-    throw new RangeError(`lifetimes of money do not fit together: ${broken.join("\n")}`);
-}
-
-requireLifetimes(LIFETIMES);

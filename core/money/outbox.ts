@@ -7,9 +7,8 @@ const GENERATION_SIZE = 8_192;
 /** `posted` is made again after so many commits, and more if it is larger. */
 const REMADE_MIN = 64;
 
-/** Monotonic time and epoch of a post's first attempt, and the id that this process had in Redis. */
+/** The epoch of a post's first attempt, and the id that this process had in Redis. */
 export interface Sent {
-  readonly atMs: number;
   readonly epoch: string;
   readonly process: string;
 }
@@ -18,7 +17,7 @@ export interface Sent {
 export interface UnsentPost {
   /** With its full cost as its charge. */
   readonly entry: StoredEntry;
-  /** Undefined if an earlier process sent the post, or the time is unknown. */
+  /** Undefined if an earlier process sent the post, or it was sent in an epoch of before. */
   readonly sent?: Sent | undefined;
   /**
    * `kept`: it is sent again until the hold store has it. `writing`: it is on its way to the disk. `left`: the disk did not

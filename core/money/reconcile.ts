@@ -1,6 +1,6 @@
 import { type Machine, sleep } from "../process/machine.ts";
 import type { Awaitable, Balances, HoldStore } from "./hold-store.ts";
-import type { Ledger, LedgerSum } from "./ledger.ts";
+import { type Ledger, type LedgerSum, NO_SUMS } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import type { ReconcileRow } from "./wallet.ts";
 
@@ -8,21 +8,19 @@ const WALLETS_AT_ONCE = 50;
 const ATTEMPTS = 20;
 
 /**
- * Compares both stores wallet by wallet, then purse by purse, while calls run. A row with drift is checked again. With
- * `isQuick`, uses the balance after a wallet's last ledger row instead of the sum of all its rows.
+ * Compares both stores wallet by wallet, then purse by purse, while calls run. A row with drift is checked again.
  */
 export async function* reconcile(
   holdStore: HoldStore,
   ledger: Ledger,
   machine: Machine,
-  { isQuick = false } = {},
 ): AsyncGenerator<ReconcileRow> {
   const look = async (sum: LedgerSum) => {
     const row = compare(sum, await balancesOf(holdStore, sum));
     return row.driftMicroVnd === 0n ? row : lookAgain(row, holdStore, ledger, machine);
   };
   let some: LedgerSum[] = [];
-  for await (const sum of ledger.sums(isQuick)) {
+  for await (const sum of ledger.sums()) {
     some.push(sum);
     if (some.length < WALLETS_AT_ONCE) continue;
     yield* await Promise.all(some.map(look));
@@ -40,8 +38,7 @@ export async function reconcileOne(
   accountId: string,
   purse: string | null,
 ): Promise<ReconcileRow> {
-  const zeros = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };
-  const sum = (await ledger.sum(accountId, purse)) ?? { accountId, purse, ...zeros };
+  const sum = (await ledger.sum(accountId, purse)) ?? { accountId, purse, ...NO_SUMS };
   const row = compare(sum, await balancesOf(holdStore, sum));
   return row.driftMicroVnd === 0n ? row : lookAgain(row, holdStore, ledger, machine);
 }
@@ -55,8 +52,7 @@ async function* unknownWallets(
   for await (const page of holdStore.loadedVersions()) {
     if (page.length === 0) continue;
     for (const { accountId, purse } of await ledger.unknown(page)) {
-      const amounts = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };
-      const sum = { accountId, purse, ...amounts };
+      const sum = { accountId, purse, ...NO_SUMS };
       if (purse === null) yield compare(sum, await balancesOf(holdStore, sum));
       else {
         const row = await look(sum);

@@ -4,7 +4,7 @@ import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { findCall } from "./found-call.ts";
 import type { Awaitable, HoldRequest, HoldResult, HoldStore } from "./hold-store.ts";
 import { LatePosts } from "./late-posts.ts";
-import type { Ledger, ProofProgress } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { Movements, type WalletDebit } from "./movements.ts";
 import type { DebitEntry } from "./outbox-entry.ts";
@@ -34,8 +34,7 @@ export interface StoredWallets extends Wallets {
   latePostsLeft(): StandingCall[];
   unsent(): StandingCall[];
   /** Yields every wallet and purse with its drift, which must be 0, even under load. */
-  reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
-  prove(options?: { readonly isRestart?: boolean }): Promise<ProofProgress>;
+  reconcile(): AsyncIterable<ReconcileRow>;
 }
 
 /** Wallets over both stores: the hold store for running calls, the ledger for what is committed. */
@@ -130,8 +129,7 @@ export function createStoredWallets(options: WalletsOptions): StoredWallets {
     },
     call: (callId) => findCall(holdStore, ledger, callId),
     topUps: (query) => ledger.topUps(query),
-    reconcile: (how = {}) => reconcile(holdStore, ledger, machine, how),
-    prove: (how = {}) => ledger.prove(how),
+    reconcile: () => reconcile(holdStore, ledger, machine),
     unsent: () => [...holdStore.unsent(), ...latePosts.unsent()],
     latePostsLeft: () => latePosts.unsent(),
     async end() {

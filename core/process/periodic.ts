@@ -15,8 +15,8 @@ export class PeriodicTask {
     this.pause = new WakeableSleep(machine);
   }
 
-  start(): void {
-    this.running ??= this.run();
+  start(afterMs = 0): void {
+    this.running ??= this.run(afterMs);
   }
 
   /** Starts the next run now if none is running. */
@@ -31,7 +31,8 @@ export class PeriodicTask {
     await this.running;
   }
 
-  private async run(): Promise<void> {
+  private async run(afterMs: number): Promise<void> {
+    if (afterMs > 0) await this.pause.sleep(afterMs);
     while (!this.stopping) {
       const waitMs = await this.round();
       if (!this.stopping && waitMs > 0) await this.pause.sleep(waitMs);

@@ -15,8 +15,8 @@ export interface Reconciled {
 }
 
 /**
- * Reconciles all wallets periodically, so that a drift raises an alarm. Compares a wallet only with its last ledger row,
- * so that old accounts take no longer than new ones. `npm run admin -- reconcile` sums up every row.
+ * Reconciles all wallets periodically, so that a drift raises an alarm. The first run on a long ledger adds up all of its
+ * rows, page by page; a later one only those that are new.
  */
 export function reconciliationOf(
   services: Services,
@@ -37,10 +37,12 @@ async function reconcile(
   { operations, log }: Services,
   isStopping: () => boolean,
 ): Promise<Reconciled | undefined> {
+  // `reconcile` does it too, and a stop would wait until it has added up all.
+  while (!(await operations.current.prove()).isDone) if (isStopping()) return undefined;
   const drifting: ReconcileRow[] = [];
   let count = 0;
   let drift = 0n;
-  for await (const row of operations.current.reconcile({ isQuick: true })) {
+  for await (const row of operations.current.reconcile()) {
     if (isStopping()) return undefined;
     if (row.purse === null) count += 1;
     if (row.driftMicroVnd === 0n) continue;

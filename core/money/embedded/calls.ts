@@ -56,7 +56,7 @@ export class EmbeddedCalls {
     if (wallet === undefined) return UNKNOWN;
     const existing = this.holds.get(request.callId);
     if (existing !== undefined) return { kind: "held", amountMicroVnd: existing.amountMicroVnd };
-    if (this.posted.result(request.callId) !== undefined) {
+    if (this.posted.outbox.result(request.callId) !== undefined) {
       throw new Error(
         `call ${request.callId} was posted before it was held; give each call a new id`,
       );
@@ -120,7 +120,7 @@ export class EmbeddedCalls {
     const { callId, accountId } = entry.call;
     const wallet = this.wallets.get(accountId);
     if (wallet === undefined) return UNKNOWN;
-    if (this.posted.uncommitted(callId)) return { kind: "posted", duplicate: true };
+    if (this.posted.outbox.posted.has(callId)) return { kind: "posted", duplicate: true };
     const reason = this.refusal();
     if (reason !== undefined) return { kind: "unavailable", reason };
     const { chargedMicroVnd } = entry;
@@ -159,7 +159,7 @@ export class EmbeddedCalls {
         const hold = this.holds.get(posting.callId);
         // A call without a hold may be a duplicate of one earlier in this batch: append those first, so it is found.
         if (hold === undefined) appendCharges();
-        const before = hold ? undefined : this.posted.result(posting.callId);
+        const before = hold ? undefined : this.posted.outbox.result(posting.callId);
         if (before === undefined) charges.push(this.charge(posting, hold));
         else results.push(before);
       } catch (error) {

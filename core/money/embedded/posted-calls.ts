@@ -1,7 +1,6 @@
 import { systemMachine } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import { decodeEntry } from "../entry.ts";
-import type { Posted } from "../hold-store.ts";
 import { Journal, type JournalOptions } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
 import type { ReadableEntry, StoredEntry } from "../outbox-entry.ts";
@@ -14,7 +13,7 @@ const POST_BYTES_RESERVED = 1_024;
 
 /** Keeps posted calls in the journal and in memory until the ledger has them. The id of an entry is its place in the journal. */
 export class PostedCalls {
-  private readonly outbox = new Outbox();
+  readonly outbox = new Outbox();
   private journal: Journal | undefined;
   private replay = new Replay([]);
   /** The pause of the committer. The next post ends it, and so does a stop. */
@@ -74,16 +73,6 @@ export class PostedCalls {
       const postedMs = posting ? posting.at + posting.latencyMs : entry.call.at || machine.now();
       return standingPost(entry, postedMs, "embedded");
     });
-  }
-
-  /** Returns the entry of an uncommitted call or debit; undefined if there is none. */
-  uncommitted(callId: string): StoredEntry | undefined {
-    return this.outbox.posted.get(callId);
-  }
-
-  /** Returns the result of a recently posted call; undefined if there is none. */
-  result(callId: string): Posted | undefined {
-    return this.outbox.result(callId);
   }
 
   /** Appends entries to the journal with one write. Returns the position of the first. Throws if the write fails. */

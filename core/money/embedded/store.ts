@@ -57,12 +57,11 @@ export function createEmbeddedHoldStore(options: EmbeddedHoldStoreOptions) {
   async function start(): Promise<void> {
     await posted.start();
     try {
-      await watch.requireHome();
+      await watch.start();
     } catch (error) {
       await posted.stop();
       throw error;
     }
-    await watch.start();
     idle.start();
   }
 
@@ -149,7 +148,7 @@ export function createEmbeddedHoldStore(options: EmbeddedHoldStoreOptions) {
     read: (max, waitMs) => posted.read(max, waitMs),
     acknowledge: (entries) => calls.acknowledge(entries),
     uncommittedCalls: () => posted.size,
-    findUncommitted: (callId) => posted.uncommitted(callId),
+    findUncommitted: (callId) => posted.outbox.posted.get(callId),
     unsent: () => [],
     unsyncedMs: () => posted.unsyncedMs,
     async *standing() {

@@ -16,7 +16,7 @@ const SEGMENT_BYTES = 8 * 1024 * 1024;
 export interface JournalOptions {
   /** The journal's own folder; created with mode 700, and locked while the journal is open. */
   readonly folder: string;
-  /** Maximum size of all segments together; beyond it `append` throws JournalFull. */
+  /** Maximum size of all segments together; beyond it `appendAll` throws JournalFull. */
   readonly bytesMax: number;
   /** A new segment begins once the current one has this size. */
   readonly segmentBytes?: number;
@@ -39,7 +39,7 @@ interface Waiter {
 }
 
 /**
- * An append-only log in segment files. Records that are appended together take one synchronous write. Once `append`
+ * An append-only log in segment files. Records that are appended together take one synchronous write. Once `appendAll`
  * returns, they survive a kill -9 of this process, and once `whenSynced` resolves, a loss of power. A segment is deleted
  * once all its records are acknowledged. Acknowledging writes nothing, so some come back after a start: readers must be
  * idempotent.
@@ -165,16 +165,6 @@ export class Journal {
     return this.bytes + bytes > this.options.bytesMax ? this.fullMessage() : undefined;
   }
 
-  /** Position of the next record. */
-  get position(): number {
-    return this.nextPosition;
-  }
-
-  /** Appends one line of text. Returns its position. Throws if it cannot be written; then nothing of it is kept. */
-  append(payload: string): number {
-    return this.appendAll([payload]);
-  }
-
   /** Appends lines of text. Returns the position of the first. Throws if they cannot be written; then none is kept. */
   appendAll(payloads: readonly string[]): number {
     if (this.isClosed) throw new Error(`the journal in ${this.options.folder} is closed`);
@@ -196,7 +186,8 @@ export class Journal {
     if (through < this.nextPosition - this.unsynced.length) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.waiters.push({ through, resolve, reject });
-      this.sync();
+      // Once the others of this turn are written.
+      queueMicrotask(() => this.sync());
     });
   }
 

@@ -1,4 +1,5 @@
 import type { Database } from "../../database/database.ts";
+import { quarantinedOf } from "./purses.ts";
 
 /** Figures of the ledger for a wallet, in µđ: see `wallet_evidence`. Of a purse, balances are below zero. */
 export interface Evidence {
@@ -47,11 +48,8 @@ export function driftBooksOf(database: Database): DriftBooks {
             [accountId],
           )
         : database.query<Evidence>(
-            `select -stored as balance, -entries as entries, -summed as summed, -entries as proven, (
-                select coalesce(sum(quarantine.charged), 0)::bigint
-                from quarantine cross join json_array_elements_text(quarantine.purses) named (name)
-                where quarantine.account_id = $1::text and named.name = $2
-              ) as quarantined
+            `select -stored as balance, -entries as entries, -summed as summed, -entries as proven,
+              ${quarantinedOf("$1::text", "$2")} as quarantined
             from purse_evidence($1::text::uuid, $2)`,
             [accountId, purse],
           ));

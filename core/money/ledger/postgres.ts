@@ -101,13 +101,13 @@ export function createPostgresLedger({ server, clock, log }: PostgresLedgerOptio
     return true;
   }
 
-  async function* sumsOf(isQuick = false) {
+  async function* sumsOf() {
     const prove = async () => {
       while (!(await proof.advance()).isDone);
     };
-    if (!isQuick) await prove();
-    yield* sums(sql, { isQuick, prove });
-    yield* purseSums(sql, isQuick);
+    await prove();
+    yield* sums(sql, { prove });
+    yield* purseSums(sql);
   }
 
   function makePartitions(how = { isLong: false }): Promise<void> {

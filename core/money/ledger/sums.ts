@@ -20,28 +20,7 @@ const SUM = `${PROVEN} + (
 const SUM_OF_PAGE = `${PROVEN} + coalesce((
     select amount from unproven where unproven.account_id = wallet.account_id
   ), 0)`;
-/**
- * SQL of the balance after the last row among the movements, the charges of two months, and what is proven: it does not
- * look into all months. A wallet that seems to drift since its last charge is older and not proven is looked at
- * again, by the sum of all its rows.
- */
-const LAST = `coalesce((
-    select balance_after from (
-      (select id, balance_after from ledger_entries entry
-        where entry.account_id = wallet.account_id and call_id >= first_call_id(now() - interval '2 months')
-        order by id desc limit 1)
-      union all
-      (select id, balance_after from ledger_entries entry
-        where entry.account_id = wallet.account_id and call_id is null order by id desc limit 1)
-      union all
-      (select entry_id, amount from proven_wallets proven cross join ledger_proof
-        where proven.account_id = wallet.account_id)
-    ) latest order by id desc limit 1
-  ), 0)::bigint`;
-
 interface SumsOptions {
-  /** True to compare with the balance after the last row. */
-  readonly isQuick?: boolean;
   /** Adds up the rows that are not proven yet. */
   readonly prove?: () => Promise<void>;
   readonly pageMsMax?: number;
@@ -60,16 +39,13 @@ function columns(entries: string): string {
  */
 export async function* sums(
   sql: Pick<Sql, "query">,
-  { isQuick = false, prove = async () => {}, pageMsMax = PAGE_MS_MAX }: SumsOptions = {},
+  { prove = async () => {}, pageMsMax = PAGE_MS_MAX }: SumsOptions = {},
 ): AsyncGenerator<LedgerSum> {
-  const wallets = `(
+  const text = `with unproven as materialized (select * from unproven_sums())
+    select ${columns(SUM_OF_PAGE)} from (
       select account_id, balance from wallets where account_id > $1 order by account_id limit $2
     ) wallet
     order by account_id`;
-  const text = isQuick
-    ? `select ${columns(LAST)} from ${wallets}`
-    : `with unproven as materialized (select * from unproven_sums())
-      select ${columns(SUM_OF_PAGE)} from ${wallets}`;
   let after = FIRST_ID;
   for (;;) {
     const startedMs = performance.now();
@@ -79,7 +55,7 @@ export async function* sums(
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;
     after = last.accountId;
-    if (isSlow && !isQuick) await prove();
+    if (isSlow) await prove();
   }
 }
 

@@ -64,6 +64,8 @@ export class Bucket {
   readonly outbox = new Outbox();
   /** Why this gateway may take no hold, though its posts are taken; undefined if it may. */
   refusal: { readonly cause: string; readonly reason: string } | undefined;
+  /** True if Redis refused a write for want of memory, until a heartbeat finds room. */
+  isFull = false;
   /** Why Redis last failed, for people. */
   fault = "not connected yet";
   private script: Script;
@@ -72,7 +74,6 @@ export class Bucket {
   private currentKeys: EpochKeys;
   private incarnation = 0;
   private seen = 0;
-  private full = false;
   private currentState: BucketState = "away";
   private isOpen = false;
   private readonly waiters = new Set<() => void>();
@@ -125,11 +126,6 @@ export class Bucket {
   /** True if money may be moved and wallets may be loaded. */
   get isReady(): boolean {
     return this.currentState === "ready" && this.isOpen;
-  }
-
-  /** True if Redis refused a write for want of memory, until it takes one again. */
-  get isFull(): boolean {
-    return this.full;
   }
 
   /** True if a place, `<epoch>|<gateway>|<entry>`, is in this gateway's own outbox of this epoch. */
@@ -239,17 +235,6 @@ export class Bucket {
     }
   }
 
-  /** Writes a key that needs memory, to see if Redis takes it. Never rejects. */
-  async tryRoom(): Promise<void> {
-    try {
-      const expiry = String(LIFETIMES.roomKeptMs);
-      await this.options.client.call("SET", this.keys.room, "", "PX", expiry);
-      this.full = false;
-    } catch {
-      // Still full, or unreachable: the next heartbeat asks again.
-    }
-  }
-
   private none(): Operations {
     return new Operations(this.epoch, this.script.sha, this.currentKeys, this.process);
   }
@@ -283,7 +268,7 @@ export class Bucket {
 
   private failed(error: unknown, epoch: string): void {
     // At its maxmemory Redis still acknowledges, which is what gives it room again: the bucket stays ready for that.
-    if (isOutOfMemory(error)) this.full = true;
+    if (isOutOfMemory(error)) this.isFull = true;
     else this.options.onTrouble(error, epoch);
   }
 }

@@ -1,6 +1,6 @@
 import { countOf } from "../../process/json.ts";
 import type { Log } from "../../process/log.ts";
-import { type Machine, sleep } from "../../process/machine.ts";
+import type { Machine } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
@@ -76,18 +76,10 @@ export class Commits {
   }
 
   async read(max: number, waitMs: number): Promise<StoredEntry[]> {
-    const canWait = waitMs > 0 && !this.stopped;
-    if (canWait) await this.waitForMore(max);
     const entries = await this.gather(max);
-    if (entries.length > 0 || !canWait) return entries;
+    if (entries.length > 0 || waitMs === 0 || this.stopped) return entries;
     await this.pause.sleep(waitMs);
-    await this.waitForMore(max);
     return this.gather(max);
-  }
-
-  private async waitForMore(max: number): Promise<void> {
-    const { size } = this;
-    if (size > 0 && size < max) await sleep(this.options.machine, LIFETIMES.gatherMs);
   }
 
   stop(): void {

@@ -5,14 +5,13 @@ import type { ExtendRequest, ExtendResult, HoldRequest, HoldResult, Purse } from
 import { loadWithPurses, pursesText } from "../purse.ts";
 import { type Bucket, isJoining } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
-import type { Membership } from "./membership.ts";
 import { asReply, type Reply } from "./operations.ts";
 import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
 
-/** A hold without a reply may reach Redis after one audit, through a connection that is slow to end. */
-const AUDITS_AFTER_DOUBT = 2;
+/** A hold without a reply may reach Redis long after it was sent, through a connection that is slow to end: one void each round. */
+const VOIDS_OF_LOST = 12;
 
 interface HoldsOptions {
   readonly buckets: BucketMap;
@@ -21,8 +20,6 @@ interface HoldsOptions {
   readonly ledger: Pick<LedgerLookup, "wallet" | "purse">;
   /** Returns why no hold can be taken now, in addition to `holds` others; undefined if one can. */
   readonly refusal: (holds: number) => string | undefined;
-  /** Rounds between two audits of a bucket. */
-  readonly auditRounds: number;
 }
 
 /** A hold that this process took for a call. */
@@ -37,10 +34,8 @@ interface OwnHold {
 /** Takes, extends and voids the holds of the calls that run in this process. */
 export class Holds {
   private readonly own = new Map<string, OwnHold>();
-  /** Audits that a bucket still needs, because the outcome of a hold or a void in it is unknown. */
-  private readonly doubts = new Map<Bucket, number>();
-  /** Count of rounds. */
-  private readonly rounds = new Map<Bucket, number>();
+  /** Calls whose last hold or void had no reply, so that Redis may have a hold that no call owns. */
+  private readonly lost = new Map<string, { readonly bucket: Bucket; voidsLeft: number }>();
 
   constructor(private readonly options: HoldsOptions) {}
 
@@ -97,8 +92,7 @@ export class Holds {
     try {
       if (bucket.state === "ready") return await bucket.run("void", [], [callId], () => {});
     } catch {}
-    // The next audit ends the hold.
-    this.doubts.set(bucket, AUDITS_AFTER_DOUBT);
+    this.lose(bucket, callId);
   }
 
   /** Forgets the hold of a call that was posted. */
@@ -112,29 +106,22 @@ export class Holds {
   }
 
   /**
-   * Counts a round of a bucket that is ready, and audits it if it is time: voids the holds that no call of this process owns.
-   * An audit reads the holds of all processes in the bucket: 1 ms for 1,600. So each of P processes makes one if it may have
-   * lost a hold, and in any case at every Pth time. Never rejects.
+   * Voids the holds that calls of a ready bucket may have left. One that runs again keeps its hold, and is looked at once it has ended:
+   * the lost hold may arrive after its post. Never rejects.
    */
-  async round(membership: Membership): Promise<void> {
-    const { bucket, view } = membership;
-    const round = this.rounds.get(bucket) ?? 0;
-    this.rounds.set(bucket, round + 1);
-    const count = round / this.options.auditRounds;
-    if (!Number.isInteger(count) || !view?.hasHolds) return;
-    if (!this.doubts.has(bucket) && count % view.members.size !== 0) return;
-    // A failed audit is repeated by the next one.
-    await this.audit(membership).catch(() => {});
+  async round(bucket: Bucket): Promise<void> {
+    await Promise.allSettled(
+      Array.from(this.lost, async ([callId, lost]) => {
+        if (lost.bucket !== bucket || this.own.has(callId)) return;
+        await bucket.run("void", [], [callId], () => {});
+        lost.voidsLeft -= 1;
+        if (lost.voidsLeft <= 0) this.lost.delete(callId);
+      }),
+    );
   }
 
-  private async audit(membership: Membership): Promise<void> {
-    const { bucket } = membership;
-    const held = await membership.heldCalls();
-    const lost = held.filter((callId) => !this.own.has(callId));
-    await Promise.all(lost.map((callId) => bucket.run("void", [], [callId], asReply)));
-    const left = (this.doubts.get(bucket) ?? 0) - 1;
-    if (left > 0) this.doubts.set(bucket, left);
-    else this.doubts.delete(bucket);
+  private lose(bucket: Bucket, callId: string): void {
+    this.lost.set(callId, { bucket, voidsLeft: VOIDS_OF_LOST });
   }
 
   private send(bucket: Bucket, request: HoldRequest): Promise<HoldResult> {
@@ -151,8 +138,7 @@ export class Holds {
     return bucket
       .run("hold", [bucket.keys.revoked(keyId)], fields, read)
       .catch((error: unknown) => {
-        // Outcome unknown: the next audit voids the hold if Redis has it and no call owns it.
-        this.doubts.set(bucket, AUDITS_AFTER_DOUBT);
+        this.lose(bucket, callId);
         throw error;
       });
   }

@@ -44,10 +44,8 @@ export class RedisKeptProgress implements KeptProgress {
   async keep(
     progress: LedgerProgress,
     dropped: ReadonlyMap<string, number>,
-    again?: "again",
   ): Promise<LedgerProgress> {
     const kept = this.run(progress, dropped, true);
-    if (again) return Promise.any(kept).catch(firstOf);
     const read = (await Promise.allSettled(kept)).flatMap((one) =>
       one.status === "fulfilled" ? [one.value] : [],
     );

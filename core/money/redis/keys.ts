@@ -29,8 +29,6 @@ export class BucketKeys {
   readonly ledger: string;
   /** Names the ledger whose money the bucket has. */
   readonly home: string;
-  /** A key that is written to see if Redis has room. */
-  readonly room: string;
   /** Outboxes of dead gateways: see the README of this folder. */
   readonly orphans: string;
 
@@ -41,7 +39,6 @@ export class BucketKeys {
     this.ofEpoch = [this.epoch, `${this.base}none`];
     this.ledger = `${this.base}ledger`;
     this.home = `${this.base}home`;
-    this.room = `${this.base}room`;
     this.orphans = `${this.base}orphans`;
   }
 

@@ -4,13 +4,14 @@ import { type Machine, sleep } from "../../process/machine.ts";
 import { messageOf } from "../../process/thrown.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { isMovedSlot, isUnknownScript, RedisAway, type RedisCommands } from "../../redis/client.ts";
-import { listOf, numberOf, textOf } from "../../redis/reply.ts";
+import { numberOf, textOf } from "../../redis/reply.ts";
 import type { LedgerEpochs } from "../ledger-epochs.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { OutboxEntry, StoredEntry } from "../outbox-entry.ts";
 import { Bucket, isJoining, LostOperations } from "./bucket.ts";
 import { FailureDetector } from "./failure-detector.ts";
 import type { BucketKeys } from "./keys.ts";
+import type { OutageLog } from "./outage-log.ts";
 import { epochScript } from "./scripts.ts";
 import type { StoreTimes } from "./store-options.ts";
 import { readView, type View } from "./view.ts";
@@ -24,12 +25,6 @@ export interface MembershipEvents {
   mayClaim(): boolean;
   /** A look or an operation failed: Redis did not reply, or this gateway must join first. */
   failed(bucket: Bucket, error: unknown, wasReady: boolean): void;
-  /** The ledger did not reply, and this gateway cannot join without it. */
-  ledgerFailed(error: unknown): void;
-  /** The bucket has a new epoch, because Redis may have lost data. */
-  moved(bucket: Bucket): void;
-  /** This gateway has ended too many epochs of the bucket, and waits. */
-  endsTooMany(bucket: Bucket, reason: string): void;
   /** Called before this gateway begins an epoch. None begins if this rejects. */
   beginning(bucket: Bucket): Promise<void>;
   /** The uncommitted posts must be sent again. */
@@ -38,8 +33,6 @@ export interface MembershipEvents {
   entered(bucket: Bucket): Promise<void>;
   /** The leases of this gateway ended while it was suspended: its holds are gone. */
   expelled(bucket: Bucket): void;
-  /** The leases of a silent member were ended, and its holds voided. */
-  reaped(bucket: Bucket, gateway: string, voidedHolds: number): void;
   /** A round found the bucket ready: work that an outage delayed can go on. */
   maintained(membership: Membership): void;
 }
@@ -51,6 +44,7 @@ interface MembershipOptions {
   readonly epochs: LedgerEpochs;
   readonly times: Pick<StoreTimes, "heartbeatMs" | "leaseMs" | "joiningRoundMs">;
   readonly machine: Machine;
+  readonly outageLog: OutageLog;
   readonly events: MembershipEvents;
 }
 
@@ -124,7 +118,7 @@ export class Membership {
       return waitMs;
     } catch (error) {
       if (error instanceof LedgerAway) {
-        this.options.events.ledgerFailed(error.cause);
+        this.options.outageLog.ledgerFailed(error.cause);
         if (this.bucket.state !== "ready") this.close("joining");
       } else {
         this.trouble(error, this.lastView?.epoch ?? "");
@@ -157,11 +151,6 @@ export class Membership {
         );
       await sleep(machine, times.joiningRoundMs);
     }
-  }
-
-  /** Returns the calls that have a hold of this gateway in Redis. */
-  async heldCalls(): Promise<string[]> {
-    return listOf(await this.ask("held-calls")).map(textOf);
   }
 
   /** Deletes an orphaned outbox if it is empty. */
@@ -200,7 +189,6 @@ export class Membership {
 
   private async end(view: View, reason: string, nowMs: number): Promise<number> {
     const { bucket, options } = this;
-    const { events, times } = options;
     this.close("joining");
     this.noticeMove();
     const sinceMs = nowMs - LIFETIMES.epochsEndedWithinMs;
@@ -208,10 +196,10 @@ export class Membership {
     if (this.endedAtMs.length >= LIFETIMES.epochsEndedMax) {
       const why = `this gateway ended ${this.endedAtMs.length} epochs of Redis within a minute: ${reason}`;
       bucket.refusal = { cause: ENDS_TOO_OFTEN, reason: why };
-      events.endsTooMany(bucket, reason);
+      options.outageLog.endsTooMany(bucket.process, reason);
       return LIFETIMES.roundRetryMsMax;
     }
-    if (!(await this.begin(view, nowMs))) return times.joiningRoundMs;
+    if (!(await this.begin(view, nowMs))) return options.times.joiningRoundMs;
     this.endedAtMs.push(nowMs);
     return 0;
   }
@@ -328,7 +316,7 @@ export class Membership {
       await this.list(this.bucket.epoch);
     } catch (error) {
       if (!(error instanceof LedgerAway)) throw error;
-      this.options.events.ledgerFailed(error.cause);
+      this.options.outageLog.ledgerFailed(error.cause);
     }
   }
 
@@ -343,7 +331,7 @@ export class Membership {
       failpoint("lease.reaped");
       // The next epoch would wait for it. If this fails, it does so, for a lease.
       options.epochs.leave(bucket.name, [gateway]).catch(() => {});
-      options.events.reaped(bucket, gateway, voided);
+      options.outageLog.reaped(gateway, voided);
     }
   }
 
@@ -413,7 +401,7 @@ export class Membership {
     this.isMoving = true;
     this.claimed.clear();
     this.detector.forgetAll();
-    if (this.bucket.epoch !== "") this.options.events.moved(this.bucket);
+    if (this.bucket.epoch !== "") this.options.outageLog.moved();
   }
 
   private trouble(error: unknown, epoch: string): void {
@@ -437,6 +425,7 @@ export class Membership {
   private async look(): Promise<View> {
     const view = readView(await this.ask("look"));
     this.lastView = view;
+    this.bucket.isFull = view.isFull;
     return view;
   }
 

@@ -1,7 +1,6 @@
 import { requireMicroVnd } from "../../catalogue/amount.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";
-import type { Machine } from "../../process/machine.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { isOutOfMemory } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
@@ -10,7 +9,6 @@ import { type DebitResult, type Posted, WALLET } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Sent, UnsentPost } from "../outbox.ts";
 import type { DebitEntry, Posting, StoredEntry } from "../outbox-entry.ts";
-import { loadWithPurses } from "../purse.ts";
 import { type StandingCall, unsentPost } from "../standing.ts";
 import { callOf, costOf } from "../unreadable.ts";
 import { type Bucket, isJoining } from "./bucket.ts";
@@ -18,7 +16,7 @@ import type { BucketMap } from "./bucket-map.ts";
 import type { Commits } from "./commits.ts";
 import { type Holds, namesText } from "./holds.ts";
 import { asReply, type Reply } from "./operations.ts";
-import { chargedAt, isRemembered, Resender } from "./resender.ts";
+import { chargedAt, isSentIn, Resender } from "./resender.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
 import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
@@ -31,7 +29,6 @@ interface PostsOptions {
   readonly commits: Commits;
   readonly spool: SpoolOptions;
   readonly ledger: LedgerLookup;
-  readonly machine: Machine;
   readonly log: Log;
 }
 
@@ -62,8 +59,8 @@ function sendable(entry: StoredEntry): Sendable {
  * Posts finished calls: to Redis, or to the spool on the disk until Redis takes them.
  *
  * A post without a reply goes to the spool, and is unsent in the outbox: `writing`, then `kept` once it is synced. That is durable,
- * so its caller has its result, the full cost. `Resender` sends it again in each round of its bucket, once the epoch is open: within a
- * minute of the same epoch Redis knows itself if it has it, else the ledger is asked first, and one that it has is dropped. Once
+ * so its caller has its result, the full cost. `Resender` sends it again in each round of its bucket, once the epoch is open: in the
+ * same epoch Redis knows itself if it has it, else the ledger is asked first, and one that it has is dropped. Once
  * Redis has it, it is posted like any other: off the disk, in `Commits`, which hands it to the committer. A start finds the spool's
  * posts and does the same.
  *
@@ -75,13 +72,9 @@ export class Posts {
   private spool: Spool | undefined;
 
   constructor(private readonly options: PostsOptions) {
-    const { ledger, wallets, commits, holds } = options;
-    this.resender = new Resender(ledger, {
-      post: (bucket, entry) => this.send(bucket, sendable(entry), entry.text, asReply),
-      load: (accountId, purses) => loadWithPurses(wallets, ledger, accountId, purses),
-      posted: (bucket, entry) => commits.add(bucket, entry),
-      forgetHold: (_, callId) => holds.forget(callId),
-    });
+    const send = (bucket: Bucket, entry: StoredEntry) =>
+      this.send(bucket, sendable(entry), entry.text, asReply);
+    this.resender = new Resender({ ...options, send });
   }
 
   /** Count of posts that Redis has not confirmed. */
@@ -121,9 +114,8 @@ export class Posts {
     if (before !== undefined) return before;
     const unsent = outbox.unsent.get(callId);
     if (unsent?.written) return unsent.written.then((posted) => ({ ...posted, duplicate: true }));
-    const nowMs = this.options.machine.monotonic();
-    const sent = unsent?.sent ?? { atMs: nowMs, epoch, process };
-    if (bucket.state !== "ready" || !isRemembered(sent, bucket, nowMs)) {
+    const sent = unsent?.sent ?? { epoch, process };
+    if (bucket.state !== "ready" || !isSentIn(bucket, sent)) {
       return this.spoolPost(bucket, posting, sent, unsent !== undefined);
     }
     const text = encodeEntry(posting, posting.costMicroVnd, 0);
@@ -150,13 +142,13 @@ export class Posts {
    */
   async debit(entry: DebitEntry): Promise<DebitResult> {
     const { callId, accountId } = entry.call;
-    const { buckets, holds, commits, machine } = this.options;
+    const { buckets, holds, commits } = this.options;
     const bucket = buckets.of(accountId);
     if (bucket.outbox.unsent.has(callId)) return { kind: "posted", duplicate: true };
     const refusal = holds.refusal(bucket);
     if (refusal !== undefined) return refusal;
     const { epoch, process } = bucket;
-    const sent = { atMs: machine.monotonic(), epoch, process };
+    const sent = { epoch, process };
     try {
       const call = { ...sendable(entry), debit: "whole" } as const;
       const reply = await this.send(bucket, call, entry.text, asReply);
@@ -210,7 +202,7 @@ export class Posts {
 
   /** Sends the unsent posts of a bucket that is ready, and takes back those that were voided. Never rejects. */
   resendAll(bucket: Bucket): Promise<void> {
-    return this.resender.resendAll(bucket, () => this.options.machine.monotonic());
+    return this.resender.resendAll(bucket);
   }
 
   private send<T>(
@@ -259,7 +251,8 @@ export class Posts {
     if (this.spool === undefined)
       throw new Error("the hold store is not started; call start first");
     const { callId, costMicroVnd } = posting;
-    const written = this.spool.add(posting).then(
+    const entry = entryOf("", posting, costMicroVnd, 0);
+    const written = this.spool.add(entry).then(
       ({ drop }) => {
         failpoint("spool.kept");
         Object.assign(post, { state: "kept", drop });
@@ -271,7 +264,6 @@ export class Posts {
         throw error;
       },
     );
-    const entry = entryOf("", posting, costMicroVnd, 0);
     const post: UnsentPost = { entry, sent, state: "writing", written };
     outbox.unsent.set(callId, post);
     return written.finally(() => delete post.written);

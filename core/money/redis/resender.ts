@@ -5,12 +5,15 @@ import { entryOf } from "../entry.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Sent, UnsentPost } from "../outbox.ts";
 import type { StoredEntry } from "../outbox-entry.ts";
+import { loadWithPurses } from "../purse.ts";
 import { callOf, costOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
-import { namesText } from "./holds.ts";
+import type { Commits } from "./commits.ts";
+import { type Holds, namesText } from "./holds.ts";
 import { asReply, type Reply } from "./operations.ts";
 import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
+import type { RedisWallets } from "./wallets.ts";
 
 /** Posts that are sent at the same time. After a wipe of Redis there are as many as the ledger lacked. */
 const AT_ONCE = 32;
@@ -23,42 +26,32 @@ function silent(cause: unknown): never {
 }
 
 /**
- * Returns true if Redis, in case it has the post, surely still remembers it. In the same epoch it does until the post
- * is committed, which another process may have done if the leases of this one ended.
+ * Returns true if a post was sent in the bucket's epoch, under the id that this process has in it. Then Redis itself knows if it has
+ * it: until this process acknowledges the post, or loses its outbox, which ends the id or the epoch.
  */
-export function isRemembered(sent: Sent, bucket: Bucket, nowMs: number): boolean {
-  return isSentIn(bucket, sent) && nowMs - sent.atMs < LIFETIMES.askLedgerAfterMs;
-}
-
-/** Returns true if a post was sent in the bucket's epoch, under the id that this process has in it. */
-function isSentIn({ epoch, process }: Bucket, sent: Sent | undefined): boolean {
+export function isSentIn({ epoch, process }: Bucket, sent: Sent | undefined): boolean {
   return sent?.epoch === epoch && sent.process === process;
 }
 
-interface ResendActions {
-  post(bucket: Bucket, entry: StoredEntry): Promise<Reply>;
-  /** Loads the call's wallet and purses; false if the ledger has no such account. */
-  load(accountId: string, purses: readonly string[]): Promise<boolean>;
-  /** Called once Redis has the post, or can never take it: it is to be committed. */
-  posted(bucket: Bucket, entry: StoredEntry): void;
-  /** Called once Redis has the post, which used up the call's hold. */
-  forgetHold(bucket: Bucket, callId: string): void;
+interface ResenderOptions {
+  readonly ledger: LedgerLookup;
+  readonly wallets: RedisWallets;
+  readonly holds: Pick<Holds, "forget">;
+  readonly commits: Pick<Commits, "add">;
+  readonly send: (bucket: Bucket, entry: StoredEntry) => Promise<Reply>;
 }
 
 /**
  * Sends unsent posts until Redis has each of them, and takes back those that were voided. Redis remembers a committed call
- * only for `committedCallKeptMs`. So a post older than `askLedgerAfterMs` is looked up in the ledger first, and no call is
- * charged twice.
+ * only for `committedCallKeptMs`. So a post of an earlier epoch, or id of this process, is looked up in the ledger first, and no
+ * call is charged twice.
  */
 export class Resender {
   private readonly running = new Set<Bucket>();
   /** Posts that a full Redis neither had nor took. They wait until it has room. */
   private readonly refused = new WeakSet<UnsentPost>();
 
-  constructor(
-    private readonly ledger: LedgerLookup,
-    private readonly actions: ResendActions,
-  ) {}
+  constructor(private readonly options: ResenderOptions) {}
 
   /**
    * Sends the posts of a bucket, oldest first, until Redis fails. While the ledger is silent, sends those that need no
@@ -67,7 +60,7 @@ export class Resender {
    * A full Redis takes no new post, but returns the result of a post that it has, wherever in the order that is. Then
    * this process can commit it, which gives Redis room.
    */
-  async resendAll(bucket: Bucket, nowMs: () => number): Promise<void> {
+  async resendAll(bucket: Bucket): Promise<void> {
     const { unsent } = bucket.outbox;
     for (const post of unsent.values())
       if (post.state === "voided") void this.takeBack(bucket, post);
@@ -79,10 +72,9 @@ export class Resender {
     const sendOn = async () => {
       for (const [callId, post] of posts) {
         if (isRedisAway) return;
-        if (post.state !== "kept" || (isLedgerSilent && !this.isKnown(bucket, post, nowMs())))
-          continue;
+        if (post.state !== "kept" || (isLedgerSilent && !isSentIn(bucket, post.sent))) continue;
         try {
-          if (!(await this.isTaken(bucket, post, nowMs))) continue;
+          if (!(await this.isTaken(bucket, post))) continue;
         } catch (error) {
           // The post stays for the next round.
           if (error instanceof LedgerSilent) isLedgerSilent = true;
@@ -127,10 +119,10 @@ export class Resender {
   }
 
   /** Returns false if Redis is full and does not have the post. */
-  private async isTaken(bucket: Bucket, post: UnsentPost, nowMs: () => number): Promise<boolean> {
+  private async isTaken(bucket: Bucket, post: UnsentPost): Promise<boolean> {
     if (bucket.isFull && this.refused.has(post)) return false;
     try {
-      await this.resend(bucket, post, nowMs);
+      await this.resend(bucket, post);
       return true;
     } catch (error) {
       if (!isOutOfMemory(error)) throw error;
@@ -139,46 +131,41 @@ export class Resender {
     }
   }
 
-  /** Returns true if Redis itself says whether it has the post: an earlier attempt may have reached it without a reply. */
-  private isKnown(bucket: Bucket, { entry, sent }: UnsentPost, nowMs: number): boolean {
-    return "debit" in entry || (sent !== undefined && isRemembered(sent, bucket, nowMs));
-  }
-
-  private async resend(bucket: Bucket, post: UnsentPost, nowMs: () => number): Promise<void> {
-    const { entry, sent } = post;
+  private async resend(bucket: Bucket, { entry, sent }: UnsentPost): Promise<void> {
     const { callId, accountId, purses, at } = callOf(entry);
+    const { ledger, wallets, holds, commits, send } = this.options;
     const { epoch } = bucket;
-    if ("debit" in entry && !isSentIn(bucket, sent)) return;
-    if (!this.isKnown(bucket, post, nowMs())) {
-      if (await this.ledger.hasCall({ callId, at }).catch(silent))
-        return this.actions.forgetHold(bucket, callId);
+    if (!isSentIn(bucket, sent)) {
+      if ("debit" in entry) return;
+      if (await ledger.hasCall({ callId, at }).catch(silent)) return holds.forget(callId);
     }
     if (bucket.epoch !== epoch)
       throw new Error("the epoch changed during the ledger lookup; the next round sends the post");
-    let reply = await this.actions.post(bucket, entry);
+    let reply = await send(bucket, entry);
     if (reply[0] === "unknown") {
-      const isLoaded = await this.actions.load(accountId, purses ?? []).catch(silent);
+      const isLoaded = await loadWithPurses(wallets, ledger, accountId, purses ?? []).catch(silent);
       if (bucket.epoch !== epoch)
         throw new Error("the epoch changed during the load; the next round sends the post");
       if (!isLoaded) return this.postUnchargeable(bucket, entry);
-      reply = await this.actions.post(bucket, entry);
+      reply = await send(bucket, entry);
     }
     if (reply[0] === "unknown" || bucket.epoch !== epoch)
       throw new Error("the epoch changed during the post; the next round sends it again");
-    this.actions.forgetHold(bucket, callId);
+    holds.forget(callId);
     if (reply[0] === "short") return;
     // Also a duplicate, by an earlier attempt: perhaps only Redis has it, in the outbox of a process whose leases ended, and
     // loses it before another process commits it. Both may commit and acknowledge it. One of an earlier epoch was committed
     // before this one opened, if its wallets have it: after a restore of the ledger they do not. A voided post has no place.
     if (textOf(reply[3]).startsWith(`${epoch}|`))
-      this.actions.posted(bucket, chargedAt(bucket, entry, reply));
+      commits.add(bucket, chargedAt(bucket, entry, reply));
   }
 
   /** Queues a call whose account does not exist. The ledger quarantines its entry, and operators see it there. */
   private postUnchargeable(bucket: Bucket, entry: StoredEntry): void {
-    this.actions.forgetHold(bucket, callOf(entry).callId);
-    const reply = ["posted", String(costOf(entry)), "0", `0||${callOf(entry).callId}`];
-    this.actions.posted(bucket, chargedAt(bucket, entry, reply));
+    const { callId } = callOf(entry);
+    this.options.holds.forget(callId);
+    const reply = ["posted", String(costOf(entry)), "0", `0||${callId}`];
+    this.options.commits.add(bucket, chargedAt(bucket, entry, reply));
   }
 }
 

@@ -2,10 +2,9 @@ import { join } from "node:path";
 import { FolderInUse } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
-import { atEndOfTurn } from "../../process/turn.ts";
-import { decodeEntry, entryOf } from "../entry.ts";
+import { decodeEntry } from "../entry.ts";
 import { Journal } from "../journal/journal.ts";
-import type { Posting, StoredEntry } from "../outbox-entry.ts";
+import type { StoredEntry } from "../outbox-entry.ts";
 
 /** Maximum number of processes that share a spool folder. */
 const FOLDERS_MAX = 256;
@@ -27,12 +26,6 @@ interface Spooled {
   drop(): void;
 }
 
-interface QueuedPost {
-  readonly entry: StoredEntry;
-  resolve(spooled: Spooled): void;
-  reject(error: unknown): void;
-}
-
 /**
  * Keeps posts on the disk while Redis is unreachable. Each process has its own journal, in the first free subfolder. At
  * the start it also takes over the journals that dead processes left.
@@ -43,12 +36,12 @@ export class Spool {
 
   static async open(options: SpoolOptions): Promise<Spool> {
     const { disk } = options.machine ?? systemMachine;
-    const found: JournalOfPosts[] = [];
+    const found: Journal[] = [];
     for (let at = 0; at < FOLDERS_MAX; at += 1) {
       const folder = join(options.folder, String(at));
       if (found.length > 0 && !disk.exists(folder)) break;
       const journal = await openFree(folder, options);
-      if (journal) found.push(new JournalOfPosts(journal));
+      if (journal) found.push(journal);
     }
     const [own, ...others] = found;
     if (own === undefined)
@@ -59,70 +52,37 @@ export class Spool {
   }
 
   private constructor(
-    private readonly own: JournalOfPosts,
-    private readonly others: readonly JournalOfPosts[],
+    private readonly own: Journal,
+    private readonly others: readonly Journal[],
   ) {
-    this.recovered = [own, ...others].flatMap((journal) => journal.recovered);
+    this.recovered = [own, ...others].flatMap((journal) =>
+      journal.recovered.map(({ position, payload }) => ({
+        entry: decodeEntry(String(position), payload),
+        drop: () => journal.acknowledge(position),
+      })),
+    );
   }
 
-  /** Writes a post, with the others of this turn; resolves once it is on the disk. Rejects if it is not. */
-  add(posting: Posting): Promise<Spooled> {
-    return this.own.add(posting);
+  /** Writes a post; resolves once it is on the disk. Rejects if it is not. The posts of a turn share a sync. */
+  async add(entry: StoredEntry): Promise<Spooled> {
+    const { own } = this;
+    const position = own.appendAll([entry.text]);
+    await own.whenSynced(position);
+    return { entry, drop: () => own.acknowledge(position) };
   }
 
   /** See `HoldStore.unsyncedMs`. */
   get unsyncedMs(): number {
-    return this.own.journal.unsyncedMs;
+    return this.own.unsyncedMs;
   }
 
   /** Returns why a post of `bytes` bytes cannot be written now; undefined if it can. */
   refusal(bytes: number): string | undefined {
-    return this.own.journal.refusal(bytes);
+    return this.own.refusal(bytes);
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.own, ...this.others].map(({ journal }) => journal.close()));
-  }
-}
-
-class JournalOfPosts {
-  readonly recovered: Spooled[] = [];
-  private queue: QueuedPost[] = [];
-
-  constructor(readonly journal: Journal) {
-    for (const { position, payload } of journal.recovered) {
-      this.recovered.push(this.spooled(decodeEntry(String(position), payload), position));
-    }
-  }
-
-  add(posting: Posting): Promise<Spooled> {
-    const entry = entryOf("", posting, posting.costMicroVnd, 0);
-    if (this.queue.length === 0) atEndOfTurn("post", () => this.write(this.queue.splice(0)));
-    return new Promise((resolve, reject) => this.queue.push({ entry, resolve, reject }));
-  }
-
-  /** Writes posts with one append and one sync. If they do not all fit, tries each by itself. */
-  private write(posts: readonly QueuedPost[]): void {
-    let first: number;
-    try {
-      first = this.journal.appendAll(posts.map(({ entry }) => entry.text));
-    } catch (error) {
-      if (posts.length > 1) for (const post of posts) this.write([post]);
-      else posts[0]?.reject(error);
-      return;
-    }
-    const keep = () => {
-      for (const [at, { entry, resolve }] of posts.entries())
-        resolve(this.spooled(entry, first + at));
-    };
-    const refuse = (error: unknown) => {
-      for (const { reject } of posts) reject(error);
-    };
-    this.journal.whenSynced(first + posts.length - 1).then(keep, refuse);
-  }
-
-  private spooled(entry: StoredEntry, position: number): Spooled {
-    return { entry, drop: () => this.journal.acknowledge(position) };
+    await Promise.all([this.own, ...this.others].map((journal) => journal.close()));
   }
 }
 

@@ -8,7 +8,6 @@ import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
-import { RedisChanges } from "./changes.ts";
 import { Commits } from "./commits.ts";
 import { healthOfStore, whenServing } from "./health.ts";
 import { Holds } from "./holds.ts";
@@ -35,7 +34,8 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
   const spool = { machine, ...options.spool };
   const outageLog = new OutageLog(log, () => machine.monotonic());
   const { epochs } = ledger;
-  const shared = { process: machine.uuid(), client, times, machine, epochs, events: events() };
+  const process = machine.uuid();
+  const shared = { process, client, times, machine, epochs, outageLog, events: events() };
   const memberships = new Map<Bucket, Membership>();
   for (let index = 0; index < (options.buckets ?? bucketsOf(client)); index += 1) {
     const membership = new Membership(new BucketKeys(prefix, index), shared);
@@ -52,10 +52,8 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
   const revocations = new Revocations(client, buckets, machine);
   const commits = new Commits({ client, buckets: all, memberships, machine, log, watch });
   const wallets = new RedisWallets(client, buckets);
-  const changes = new RedisChanges(buckets, ledger);
-  const auditRounds = Math.ceil(LIFETIMES.auditMs / beat.heartbeatMs);
-  const holds = new Holds({ buckets, wallets, ledger, refusal, auditRounds });
-  const posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
+  const holds = new Holds({ buckets, wallets, ledger, refusal });
+  const posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, log });
   const idle = new IdleWallets({ memberships, wallets, times, machine });
   let stopped = false;
   let isRestoring = false;
@@ -64,14 +62,13 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
     await posts.start();
     client.connect(hurry);
     try {
-      await watch.requireHome(times.startTimeoutMs);
+      await watch.start(times.startTimeoutMs);
       for (const task of rounds) task.start();
       if (watch.isHome) await whenServing(all, times.startTimeoutMs, machine, log);
     } catch (error) {
       await stop();
       throw error;
     }
-    await watch.start();
   }
 
   async function stop(): Promise<void> {
@@ -144,9 +141,6 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
         if (bucket.state === "away" && !stopped) outageLog.failed(bucket.name, error);
         if (wasReady) hurry();
       },
-      ledgerFailed: (error) => outageLog.ledgerFailed(error),
-      moved: () => outageLog.moved(),
-      endsTooMany: ({ process }, reason) => outageLog.endsTooMany(process, reason),
       // Another gateway that enters the new epoch must find the counts there.
       beginning: () => watch.keepAgain(),
       mayClaim: () => watch.isHome,
@@ -160,7 +154,6 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
         posts.resendUncommitted(bucket);
         holds.expireAll(bucket);
       },
-      reaped: (_, process, voidedHolds) => outageLog.reaped(process, voidedHolds),
       maintained,
     };
   }
@@ -171,10 +164,10 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
     if (claimed.size > 0) commits.wake();
     revocations.applyMissed(bucket).catch(() => {});
     if (!bucket.isReady) return;
-    if (bucket.isFull) void bucket.tryRoom().then(() => bucket.isFull && outageLog.full());
+    if (bucket.isFull) outageLog.full();
     commits.acknowledgeRest(bucket).catch(() => {});
     void posts.resendAll(bucket);
-    void holds.round(membership);
+    void holds.round(bucket);
     void idle.round(bucket);
   }
 
@@ -190,7 +183,7 @@ export function createRedisHoldStore(options: RedisHoldStoreOptions) {
       posts.voidUnheard(callId, accountId) ?? holds.void(callId, accountId),
     load: (...wallet) => wallets.load(...wallet),
     forget: (accountId, purse) => wallets.forget(accountId, purse, machine.now()),
-    credit: (movement) => changes.credit(movement, watch.keep()),
+    credit: (movement) => wallets.credit(movement, watch.keep()),
     balances: (...wallet) => wallets.balances(...wallet),
     loadedVersions: () => wallets.versions(),
     revoke: (keyId, accountId) => revocations.revoke(keyId, accountId),

@@ -26,8 +26,8 @@ export interface View {
   readonly orphans: ReadonlyMap<string, string>;
   /** True if an outbox of an earlier epoch is not committed yet. */
   readonly hasEarlierOutbox: boolean;
-  /** True if there is a hold of any gateway. */
-  readonly hasHolds: boolean;
+  /** True if Redis refused the heartbeat at first, for want of memory. */
+  readonly isFull: boolean;
 }
 
 export function readView(reply: unknown): View {
@@ -42,7 +42,7 @@ export function readView(reply: unknown): View {
     joining,
     orphans,
     earlier,
-    holds,
+    full,
   ] = listOf(reply);
   return {
     epoch: textOf(epoch),
@@ -55,7 +55,7 @@ export function readView(reply: unknown): View {
     joining: mapOf(joining),
     orphans: mapOf(orphans),
     hasEarlierOutbox: earlier === 1,
-    hasHolds: holds === 1,
+    isFull: full === 1,
   };
 }
 

@@ -1,8 +1,8 @@
-import { requireMicroVnd } from "../../catalogue/amount.ts";
+import { MICRO_VND_MAX, requireMicroVnd } from "../../catalogue/amount.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
-import type { Balances, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
+import type { Balances, CreditTotal, LoadedVersion, WalletSnapshot } from "../hold-store.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { ofKey, walletKey } from "../purse.ts";
 import { type Bucket, isJoining, NotMember } from "./bucket.ts";
@@ -17,7 +17,7 @@ const CLOSES = ":closes";
 /** The field of a version. */
 const VERSION = /^(.*):v$/s;
 
-/** Loads, closes and reads the wallets and purses in Redis. */
+/** Loads, credits, closes and reads the wallets and purses in Redis. */
 export class RedisWallets {
   private readonly loading = new Map<string, Promise<boolean>>();
 
@@ -39,6 +39,27 @@ export class RedisWallets {
     const load = this.loadNow(bucket, key, read).finally(() => this.loading.delete(key));
     this.loading.set(key, load);
     return load;
+  }
+
+  /**
+   * See `HoldStore.credit`. Call it as soon as the ledger was read. Waits for `kept`. Rejects if a new epoch began in between, perhaps
+   * because the ledger went back and was restored while this process was frozen: what was read is not in the ledger any more.
+   */
+  async credit(movement: CreditTotal, kept: Promise<void>): Promise<boolean> {
+    const { accountId, creditVersion, creditedMicroVnd } = movement;
+    const bucket = this.buckets.of(accountId);
+    const { epoch } = bucket;
+    await kept;
+    const amounts = [creditVersion, creditedMicroVnd, MICRO_VND_MAX].map(String);
+    const [kind] = await bucket.asMember(async () => {
+      if (bucket.epoch !== epoch) throw new NotMember(bucket.name);
+      return bucket.run("credit", [], [accountId, ...amounts], asReply);
+    });
+    if (kind === "range")
+      throw new RangeError(
+        `the balance of account ${accountId} would exceed ${MICRO_VND_MAX} µđ; credit less`,
+      );
+    return kind !== "short";
   }
 
   async balances(accountId: string, purse?: string | null): Promise<Balances | undefined> {

@@ -82,24 +82,6 @@ t.test("no hold is taken before the ledger was compared", async (t) => {
   await watch.stop();
 });
 
-t.test("a stop ends a start that waits for the first comparison", async () => {
-  const { history, watch } = new Site().gateway();
-  const { read } = history;
-  let reply = () => {};
-  const replied = new Promise<void>((resolve) => {
-    reply = resolve;
-  });
-  history.read = async () => {
-    await replied;
-    return read.call(history);
-  };
-  const started = watch.start();
-  const stopped = watch.stop();
-  await started;
-  reply();
-  await stopped;
-});
-
 t.test("a start notices that the ledger lost commits that a dead gateway had kept", async (t) => {
   const site = new Site();
   await site.gateway().commit();

@@ -64,18 +64,3 @@ for (const driftMicroVnd of [0n, 5n]) {
     }),
   );
 }
-
-t.test("reconcile adds up every row, unless it is asked to be quick", async (t) =>
-  withStores(async ({ wallets, ledger }) => {
-    const asked: unknown[] = [];
-    const { sums } = ledger;
-    ledger.sums = (...args: unknown[]) => {
-      asked.push(args[0]);
-      return sums.call(ledger);
-    };
-    for (const options of [{}, { isQuick: false }, { isQuick: true }]) {
-      for await (const row of wallets.reconcile(options)) t.equal(row.driftMicroVnd, 0n);
-    }
-    t.strictSame(asked, [false, false, true]);
-  }),
-);

@@ -136,7 +136,9 @@ export class Table {
     const result = (await this.ledger.credited(movement)) ?? (await this.ledger.credit(movement));
     if (result.kind !== "credited") return result.kind;
     const { creditVersion, creditedMicroVnd } = result.wallet;
-    if (apply) await this.apply(accountId, creditVersion, creditedMicroVnd);
+    const applyNow = () => this.apply(accountId, creditVersion, creditedMicroVnd);
+    // One that meets a new epoch of Redis is applied later: see `Movements`.
+    if (apply) await applyNow().catch(applyNow);
     return `version ${creditVersion}`;
   }
 

@@ -113,8 +113,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "a reply does not wait until its spooled post is on the disk": {
     file: "core/money/redis/spool.ts",
-    find: "this.journal.whenSynced(first + posts.length - 1)",
-    replace: "Promise.resolve()",
+    find: "await own.whenSynced(position)",
+    replace: "",
     store: "redis",
     faults: { powerLoss: 1_500, redisFreeze: 1_500 },
     from: 3,
@@ -168,7 +168,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "an old post is sent without a look into the ledger": {
     file: "core/money/redis/resender.ts",
-    find: "if (!this.isKnown(bucket, post, nowMs())) {",
+    find: "if (!isSentIn(bucket, sent)) {",
     replace: "if (false) {",
     store: "redis",
     faults: { kill: 1_500, redisLosesReplies: 1_500, redisWipe: 4_000 },
@@ -275,7 +275,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "an acknowledgement that failed is not repeated": {
     file: "core/money/redis/commits.ts",
-    find: "if (entries.length > 0)\n            await this.acknowledgeNow(entries);",
+    find: "if (entries.length > 0)\n            await this.acknowledge(entries);",
     replace: "",
     store: "redis",
     faults: { redisCut: 400, redisLosesReplies: 4_000 },
@@ -354,7 +354,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "this.one ??= this.uuid(); const writer = this.one;",
     store: "redis",
     faults: { ledgerRestored: 5_000, ledgerSlow: 2_500 },
-    from: 94,
+    from: 45,
   },
   "writers go on after a restore of the ledger": {
     file: "core/money/ledger/writer.ts",
@@ -409,7 +409,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: ";",
     store: "redis",
     faults: { lockedOut: 9_000 },
-    from: 3,
+    from: 52,
   },
   "silent gateways stay members of the ledger": {
     file: "test/support/epoch-books.ts",
@@ -417,7 +417,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "void (bucket, others",
     store: "redis",
     faults: { lockedOut: 9_000 },
-    from: 3,
+    from: 52,
   },
   "wallets are loaded before earlier outboxes are committed": {
     file: "core/money/redis/membership.ts",
@@ -464,7 +464,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: ";",
     store: "redis",
     faults: { lockedOut: 9_000 },
-    from: 3,
+    from: 52,
   },
   "a reply leaves after a sync that began before its write": {
     file: "core/money/journal/journal.ts",

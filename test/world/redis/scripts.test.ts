@@ -225,7 +225,6 @@ class Plan {
       claim: [`${earlier}|${other}`, ""],
       finish: [`${earlier}|${other}`],
       "hand-over": [epoch, earlier, `c${random.below(12)}`, "entry", "5", "0"],
-      "held-calls": [],
     };
     // Most operations are those of members.
     const name = random.pick([...Object.keys(argumentsOf), "enter", "enter", "open"]);

@@ -4,8 +4,10 @@
 -- KEYS[2] a key that never exists: see `BucketKeys.ofEpoch`
 -- ARGV[1] operation  ARGV[2] gateway  then the arguments of the operation
 local call, operation, me, base = redis.call, ARGV[1], ARGV[2], string.sub(KEYS[1], 1, -6)
--- Epochs go on at maxmemory: a first write that needs no memory lets the others pass, see money.lua.
-call('DEL', base .. 'none')
+-- Epochs go on at maxmemory: a first write that needs no memory lets the others pass, see money.lua. A look tries one that does.
+if operation ~= 'look' then
+  call('DEL', base .. 'none')
+end
 local epoch = call('GET', KEYS[1]) or ''
 
 local function key(name, of)
@@ -79,10 +81,14 @@ end
 if operation == 'look' then
   -- Counts a heartbeat of this gateway, and returns what it must know: see `readView`.
   local operations = tonumber(call('HGET', key('procs'), me) or '-1')
-  if operations >= 0 then
-    call('HINCRBY', key('beats'), me, '1')
-  elseif epoch ~= '' then
-    call('HINCRBY', key('joining'), me, '1')
+  local beats = operations >= 0 and key('beats') or key('joining')
+  local beat = epoch ~= '' and redis.pcall('HINCRBY', beats, me, '1')
+  local is_full = type(beat) == 'table' and string.find(beat.err, '^OOM') ~= nil
+  if is_full then
+    call('DEL', base .. 'none')
+    call('HINCRBY', beats, me, '1')
+  elseif type(beat) == 'table' then
+    return beat
   end
   return {
     epoch,
@@ -95,7 +101,7 @@ if operation == 'look' then
     call('HGETALL', key('joining')),
     orphans(),
     has_earlier_outbox() and 1 or 0,
-    call('EXISTS', key('holds')),
+    is_full and 1 or 0,
   }
 elseif operation == 'begin' then
   -- Ends an epoch, and begins the next one, on the server that has its script. Drops wallets and holds; the outboxes become
@@ -184,13 +190,4 @@ elseif operation == 'hand-over' then
     end
   end
   return 1
-elseif operation == 'held-calls' then
-  -- Returns the calls that have a hold of this gateway.
-  local found, own = call('HGETALL', key('holds')), {}
-  for at = 1, #found, 2 do
-    if string.match(found[at + 1], '^%d+:([^:]*):') == me then
-      own[#own + 1] = found[at]
-    end
-  end
-  return own
 end

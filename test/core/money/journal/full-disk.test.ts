@@ -3,6 +3,7 @@ import {
   createEmbeddedHoldStore,
   type EmbeddedHoldStore,
 } from "../../../../core/money/embedded/store.ts";
+import { entryOf } from "../../../../core/money/entry.ts";
 import { DiskProbe } from "../../../../core/money/journal/probe.ts";
 import { Spool } from "../../../../core/money/redis/spool.ts";
 import type { Disk } from "../../../../core/process/disk.ts";
@@ -92,7 +93,7 @@ t.test("the spool of a gateway with Redis probes its disk too", async (t) => {
   const spool = await Spool.open({ folder: "/data/spool", bytesMax: 1e6, log, machine });
   await pass(100);
   disk.freeBytes = 100;
-  await t.rejects(spool.add(post("c1")), /cannot write/);
+  await t.rejects(spool.add(entryOf("", post("c1"), 0, 0)), /cannot write/);
   let accepted = 0;
   await pass(MINUTE_MS, () => {
     if (spool.refusal(1) === undefined) accepted += 1;

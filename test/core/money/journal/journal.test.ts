@@ -39,7 +39,7 @@ function open(options: Partial<JournalOptions> = {}): Promise<Journal> {
 
 /** Appends six records, each once the one before is on the disk. Two make a segment of 40 bytes. */
 async function appendSix(journal: Journal): Promise<void> {
-  for (let n = 1; n <= 6; n += 1) await journal.whenSynced(journal.append(`{"record":${n}}`));
+  for (let n = 1; n <= 6; n += 1) await journal.whenSynced(journal.appendAll([`{"record":${n}}`]));
 }
 
 function segments(): string[] {
@@ -64,15 +64,15 @@ async function severalSegments(): Promise<string[]> {
 
 t.test("appended records are recovered in order", async (t) => {
   const journal = await open();
-  t.equal(journal.append('{"a":1}'), 1);
-  t.equal(journal.append('{"b":"đồng 💰"}'), 2);
+  t.equal(journal.appendAll(['{"a":1}']), 1);
+  t.equal(journal.appendAll(['{"b":"đồng 💰"}']), 2);
   await journal.close();
   const again = await open();
   t.strictSame(again.recovered, [
     { position: 1, payload: '{"a":1}' },
     { position: 2, payload: '{"b":"đồng 💰"}' },
   ]);
-  t.equal(again.append("{}"), 3);
+  t.equal(again.appendAll(["{}"]), 3);
   await again.close();
 });
 
@@ -94,7 +94,7 @@ t.test("acknowledged segments are deleted, others stay", async (t) => {
 
 t.test("other users cannot read it", async (t) => {
   const journal = await open();
-  journal.append("{}");
+  journal.appendAll(["{}"]);
   t.equal(statSync(folder).mode & 0o777, 0o700);
   t.equal(statSync(join(folder, segments()[0]!)).mode & 0o777, 0o600);
   await journal.close();
@@ -106,7 +106,7 @@ t.test("a full journal refuses and keeps what it has", async (t) => {
   assert.throws(
     () => {
       for (;;) {
-        journal.append('{"some":"payload"}');
+        journal.appendAll(['{"some":"payload"}']);
         kept += 1;
       }
     },
@@ -120,17 +120,17 @@ t.test("a full journal refuses and keeps what it has", async (t) => {
 
 t.test("a record above the maximum size is refused", async (t) => {
   const journal = await open();
-  assert.throws(() => journal.append(`"${"x".repeat(70_000)}"`), JournalFull);
-  t.equal(journal.append("{}"), 1);
+  assert.throws(() => journal.appendAll([`"${"x".repeat(70_000)}"`]), JournalFull);
+  t.equal(journal.appendAll(["{}"]), 1);
   await journal.close();
 });
 
 t.test("a record of the maximum size is taken, and of a byte more refused", async (t) => {
   const journal = await open({ bytesMax: 1_000_000 });
   const most = 64 * 1_024 - LINE_FRAME_BYTES;
-  t.equal(journal.append("x".repeat(most)), 1);
-  assert.throws(() => journal.append("x".repeat(most + 1)), JournalFull);
-  assert.throws(() => journal.append("ờ".repeat(most / 3 + 1)), JournalFull);
+  t.equal(journal.appendAll(["x".repeat(most)]), 1);
+  assert.throws(() => journal.appendAll(["x".repeat(most + 1)]), JournalFull);
+  assert.throws(() => journal.appendAll(["ờ".repeat(most / 3 + 1)]), JournalFull);
   await journal.close();
 });
 
@@ -144,7 +144,7 @@ t.test("records appended together are kept all or not at all", async (t) => {
   const tooLong = [...many, `"${"x".repeat(70_000)}"`];
   assert.throws(() => journal.appendAll(tooLong), JournalFull);
   t.throws(() => journal.appendAll([...many, ...many]), /full/);
-  t.equal(journal.append("{}"), 3_001);
+  t.equal(journal.appendAll(["{}"]), 3_001);
   await journal.close();
   const again = await open({ bytesMax: 1_000_000 });
   t.strictSame(payloads(again), [...many, "{}"]);
@@ -153,8 +153,8 @@ t.test("records appended together are kept all or not at all", async (t) => {
 
 t.test("a last record torn at any byte is cut off, and the records before it stay", async (t) => {
   const journal = await open();
-  journal.append('{"record":1}');
-  journal.append('{"record":2}');
+  journal.appendAll(['{"record":1}']);
+  journal.appendAll(['{"record":2}']);
   await journal.close();
   const path = join(folder, segments()[0]!);
   const whole = readFileSync(path);
@@ -163,7 +163,7 @@ t.test("a last record torn at any byte is cut off, and the records before it sta
     writeFileSync(path, whole.subarray(0, length));
     const again = await open();
     t.strictSame(payloads(again), ['{"record":1}'], `cut to ${length} bytes`);
-    t.equal(again.append('{"record":"new"}'), 2);
+    t.equal(again.appendAll(['{"record":"new"}']), 2);
     await again.close();
     for (const name of segments()) rmSync(join(folder, name));
     t.match(logged.lines.at(-1), { bytes: length - first, msg: /half written/ });
@@ -172,7 +172,7 @@ t.test("a last record torn at any byte is cut off, and the records before it sta
 
 t.test("zeros after the last record, as left by a loss of power, are cut off", async (t) => {
   const journal = await open();
-  journal.append('{"record":1}');
+  journal.appendAll(['{"record":1}']);
   await journal.close();
   appendFileSync(join(folder, segments()[0]!), Buffer.alloc(4_096));
   const again = await open();
@@ -182,7 +182,7 @@ t.test("zeros after the last record, as left by a loss of power, are cut off", a
 
 t.test("every damaged byte in the middle stops the start", async (t) => {
   const journal = await open();
-  for (let n = 1; n <= 3; n += 1) journal.append(`{"record":${n}}`);
+  for (let n = 1; n <= 3; n += 1) journal.appendAll([`{"record":${n}}`]);
   await journal.close();
   const path = join(folder, segments()[0]!);
   const whole = readFileSync(path);
@@ -262,9 +262,9 @@ t.test("a second process on the folder is refused", async () => {
 
 t.test("a closed journal refuses", async (t) => {
   const journal = await open({ sync: true });
-  journal.append("{}");
+  journal.appendAll(["{}"]);
   await journal.close();
-  t.throws(() => journal.append("{}"), /closed/);
+  t.throws(() => journal.appendAll(["{}"]), /closed/);
 });
 
 t.test(

@@ -35,7 +35,7 @@ t.test("a journal on a disk that can lose its power or be full", async (t) => {
     "opens after a kill and then a loss of power, with every record that the kill left",
     async (t) => {
       const killed = start("first");
-      (await open(killed)).append('{"call":1}');
+      (await open(killed)).appendAll(['{"call":1}']);
       killed.kill();
       const next = start("second");
       t.equal((await open(next)).recovered.length, 1);
@@ -50,10 +50,10 @@ t.test("a journal on a disk that can lose its power or be full", async (t) => {
     async (t) => {
       const killed = start("first");
       const journal = await open(killed);
-      journal.append('{"call":1}');
+      journal.appendAll(['{"call":1}']);
       scheduler.after(2 * SYNC_MS, "the test", () => {});
       await scheduler.run(() => scheduler.nowMs >= 2 * SYNC_MS);
-      for (let call = 2; call < 50; call += 1) journal.append(JSON.stringify({ call }));
+      for (let call = 2; call < 50; call += 1) journal.appendAll([JSON.stringify({ call })]);
       killed.kill();
       disk.losePower();
       const { recovered } = await open(start("second"));

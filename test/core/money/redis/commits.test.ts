@@ -1,6 +1,5 @@
 import t from "tap";
 import { entryOf } from "../../../../core/money/entry.ts";
-import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
 import { Outbox } from "../../../../core/money/outbox.ts";
 import type { Bucket } from "../../../../core/money/redis/bucket.ts";
 import { Commits } from "../../../../core/money/redis/commits.ts";
@@ -59,17 +58,14 @@ function stage() {
   return { machine, state, acknowledged, bucket, commits, add, read };
 }
 
-t.test("a read waits for the first call, then shortly for those that follow it", async (t) => {
+t.test("a read waits for the first call, and returns it with the others of its turn", async (t) => {
   const { machine, add, read } = stage();
   const calls = read(10);
   await machine.advance(500);
   t.equal(calls(), undefined);
   add("c1", "1-0");
-  await machine.advance(0);
-  await machine.advance(LIFETIMES.gatherMs - 1);
   add("c2", "2-0");
-  t.equal(calls(), undefined);
-  await machine.advance(1);
+  await machine.advance(0);
   t.strictSame(calls(), ["c1", "c2"]);
 });
 
@@ -107,23 +103,6 @@ t.test("a stop ends a read that waits", async (t) => {
   const next = read(10);
   await machine.advance(0);
   t.strictSame(next(), [], "and the next does not wait");
-});
-
-t.test("a read of calls that wait already gathers as long, unless they fill a batch", async (t) => {
-  const { machine, add, read } = stage();
-  add("c1", "1-0");
-  const some = read(2);
-  await machine.advance(LIFETIMES.gatherMs - 1);
-  t.equal(some(), undefined);
-  await machine.advance(1);
-  t.strictSame(some(), ["c1"]);
-  add("c2", "2-0");
-  const full = read(2);
-  await machine.advance(0);
-  t.strictSame(full(), ["c1", "c2"]);
-  const atOnce = read(10, 0);
-  await machine.advance(0);
-  t.strictSame(atOnce(), ["c1", "c2"], "a read that must not wait does not");
 });
 
 t.test(

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import t from "tap";
+import { entryOf } from "../../../../core/money/entry.ts";
 import { Spool } from "../../../../core/money/redis/spool.ts";
 import { callOf } from "../../../../core/money/unreadable.ts";
 import { recordedLog } from "../../../support/log.ts";
@@ -8,6 +9,10 @@ import { Random } from "../../../support/random.ts";
 import { SimulatedDisk } from "../../../world/disk.ts";
 import { SimulatedProcess } from "../../../world/process.ts";
 import { Scheduler } from "../../../world/scheduler.ts";
+
+function post(callId: string, cost: number) {
+  return entryOf("", posting({ callId, accountId: "A", costMicroVnd: cost }), cost, 0);
+}
 
 t.test(
   "a post that the spool took is there after a loss of power, and gone once done",
@@ -35,7 +40,7 @@ t.test(
       ["c1", 7],
       ["c2", 8],
     ] as const) {
-      void first.spool.add(posting({ callId, accountId: "A", costMicroVnd })).then(() => {
+      void first.spool.add(post(callId, costMicroVnd)).then(() => {
         kept += 1;
       });
     }
@@ -68,8 +73,7 @@ t.test("each process takes the first free folder, and those of the dead", async 
     const { log } = recordedLog();
     return Spool.open({ folder: "/data/spool", bytesMax: 100_000, log, machine });
   };
-  for (const callId of ["c0", "c1", "c2"])
-    void (await open()).add(posting({ callId, accountId: "A" }));
+  for (const callId of ["c0", "c1", "c2"]) void (await open()).add(post(callId, 0));
   await nextTurn();
   t.strictSame(
     [0, 1, 2, 3].map((at) => disk.hasFolder(`/data/spool/${at}`)),
