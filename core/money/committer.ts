@@ -7,7 +7,7 @@ import { ThrottledLog } from "../process/throttled-log.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { WakeableSleep } from "../process/wakeable-sleep.ts";
 import type { Backlog } from "./backlog.ts";
-import type { Awaitable, HoldStore } from "./hold-store.ts";
+import type { HoldStore } from "./hold-store.ts";
 import { EntryRefused, type Ledger } from "./ledger.ts";
 import { MembershipEnded } from "./ledger-epochs.ts";
 import { LIFETIMES } from "./lifetimes.ts";
@@ -53,7 +53,7 @@ export class Committer {
   private readonly pause: WakeableSleep;
   private readonly log: ThrottledLog;
   /** The latest acknowledgement: the next batch is committed beside it. */
-  private acknowledged: Awaitable<void> = undefined;
+  private acknowledged: Promise<void> | undefined;
   private failures = 0;
   private committed = 0;
   private quarantined = 0;
@@ -130,10 +130,7 @@ export class Committer {
         });
         failpoint("commit.committed");
         await this.acknowledged;
-        this.acknowledged = holdStore.acknowledge(
-          entries.map((entry) => outcomeOf(entry, returned)),
-        );
-        failpoint("commit.acknowledged");
+        this.acknowledged = this.acknowledge(entries.map((entry) => outcomeOf(entry, returned)));
         this.committed += entries.length;
         this.options.backlog?.committed(entries.length);
         this.recovered();
@@ -143,6 +140,11 @@ export class Committer {
       this.failed(error);
       return undefined;
     }
+  }
+
+  private async acknowledge(entries: readonly StoredEntry[]): Promise<void> {
+    await this.options.holdStore.acknowledge(entries);
+    failpoint("commit.acknowledged");
   }
 
   /**

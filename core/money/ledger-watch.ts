@@ -143,8 +143,8 @@ export class LedgerWatch {
   }
 
   /**
-   * Keeps the counts that the ledger has confirmed to this process. It must resolve before a store drops an entry because
-   * it is committed, or makes a movement spendable.
+   * Keeps the counts that the ledger has confirmed to this process. It must resolve before a store on another server
+   * drops an entry because it is committed, or makes a movement spendable.
    */
   async keep(): Promise<void> {
     const { confirmed } = this.options.history;

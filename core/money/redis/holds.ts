@@ -1,5 +1,6 @@
 import { requireMicroVnd } from "../../catalogue/amount.ts";
 import { messageOf } from "../../process/thrown.ts";
+import { isOutOfMemory, RedisAway } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
 import type { ExtendRequest, ExtendResult, HoldRequest, HoldResult, Purse } from "../hold-store.ts";
 import { loadWithPurses, pursesText } from "../purse.ts";
@@ -10,8 +11,8 @@ import type { LedgerLookup } from "./store-options.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
 
-/** A hold without a reply may reach Redis long after it was sent, through a connection that is slow to end: one void each round. */
-const VOIDS_OF_LOST = 12;
+/** A hold without a reply may reach Redis late: the kernel sends what is left in a closed connection for some 100 s. */
+const ROUNDS_OF_LOST = 128;
 
 interface HoldsOptions {
   readonly buckets: BucketMap;
@@ -35,7 +36,7 @@ interface OwnHold {
 export class Holds {
   private readonly own = new Map<string, OwnHold>();
   /** Calls whose last hold or void had no reply, so that Redis may have a hold that no call owns. */
-  private readonly lost = new Map<string, { readonly bucket: Bucket; voidsLeft: number }>();
+  private readonly lost = new Map<string, { readonly bucket: Bucket; rounds: number }>();
 
   constructor(private readonly options: HoldsOptions) {}
 
@@ -106,22 +107,23 @@ export class Holds {
   }
 
   /**
-   * Voids the holds that calls of a ready bucket may have left. One that runs again keeps its hold, and is looked at once it has ended:
-   * the lost hold may arrive after its post. Never rejects.
+   * Voids the holds that calls of a ready bucket may have left, in the rounds 1, 2, 4 and so on after each was lost. A call that runs
+   * again keeps its hold, and is looked at once it has ended: the lost hold may arrive after its post. Never rejects.
    */
   async round(bucket: Bucket): Promise<void> {
     await Promise.allSettled(
       Array.from(this.lost, async ([callId, lost]) => {
         if (lost.bucket !== bucket || this.own.has(callId)) return;
-        await bucket.run("void", [], [callId], () => {});
-        lost.voidsLeft -= 1;
-        if (lost.voidsLeft <= 0) this.lost.delete(callId);
+        const round = lost.rounds + 1;
+        if ((round & (round - 1)) === 0) await bucket.run("void", [], [callId], () => {});
+        lost.rounds = round;
+        if (round >= ROUNDS_OF_LOST && this.lost.get(callId) === lost) this.lost.delete(callId);
       }),
     );
   }
 
   private lose(bucket: Bucket, callId: string): void {
-    this.lost.set(callId, { bucket, voidsLeft: VOIDS_OF_LOST });
+    this.lost.set(callId, { bucket, rounds: 0 });
   }
 
   private send(bucket: Bucket, request: HoldRequest): Promise<HoldResult> {
@@ -138,7 +140,9 @@ export class Holds {
     return bucket
       .run("hold", [bucket.keys.revoked(keyId)], fields, read)
       .catch((error: unknown) => {
-        this.lose(bucket, callId);
+        // Otherwise Redis said that it took none, or was not asked.
+        if (!isOutOfMemory(error) && !isJoining(error) && !(error instanceof RedisAway))
+          this.lose(bucket, callId);
         throw error;
       });
   }

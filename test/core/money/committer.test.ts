@@ -1,4 +1,5 @@
 import { EventEmitter, once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { Committer } from "../../../core/money/committer.ts";
 import type { HoldStore } from "../../../core/money/hold-store.ts";
@@ -119,7 +120,13 @@ t.test("a batch is committed while that before it is acknowledged", async (t) =>
     const stopping = committer.stop(5_000).then(() => {
       isStopped = true;
     });
-    await until("it waits for the last replies", () => {
+    await until("the last batch is committed", () => {
+      if (ledger.charges.size < 9) replied.emit("all");
+      return ledger.charges.size === 9;
+    });
+    await delay(50);
+    t.equal(isStopped, false, "it waits for the last reply");
+    await until("it has stopped", () => {
       replied.emit("all");
       return isStopped;
     });

@@ -275,7 +275,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "an acknowledgement that failed is not repeated": {
     file: "core/money/redis/commits.ts",
-    find: "if (entries.length > 0)\n            await this.acknowledge(entries);",
+    find: "if (entries.length > 0)\n            await this.acknowledgeNow(entries);",
     replace: "",
     store: "redis",
     faults: { redisCut: 400, redisLosesReplies: 4_000 },

@@ -8,9 +8,9 @@ import type { RedisCommands } from "../../../../core/redis/client.ts";
 import { sentOperations } from "./sent-operations.ts";
 
 /** Enough that no void follows. */
-const ROUNDS = 20;
-/** Longer than a connection that is slow to end. */
-const VOIDS = 12;
+const ROUNDS = 200;
+/** In the rounds 1, 2, 4 and so on, for longer than a connection is slow to end. */
+const VOIDS = 8;
 
 t.test(
   "what Redis may have of a hold or a void without a reply is voided for some rounds",
