@@ -28,6 +28,7 @@ export function editMessages(draft: Draft): void {
   editForcedTool(draft);
   editThinking(draft);
   dropUnsignedThinking(draft);
+  leaveThinkingOff(draft);
   editEffort(draft);
   if (draft.isTranslated) fitSampling(draft);
   editSampling(draft);
@@ -71,7 +72,8 @@ function leaveBlocks(draft: Draft, isLeft: (block: unknown) => boolean, from = 0
   const turns = draft.entries("messages");
   const kept = turns.map((given, at) => {
     const turn = objectOf(given);
-    const content = arrayOf(turn?.["content"]);
+    const text = turn?.["content"];
+    const content = typeof text === "string" ? [{ type: "text", text }] : arrayOf(text);
     if (at < from || turn?.["role"] !== "assistant" || !content.some(isLeft)) return given;
     const rest = content.filter((block) => !isLeft(block));
     return rest.length > 0 ? { ...turn, content: rest } : undefined;
@@ -248,12 +250,17 @@ function dropUnsignedThinking(draft: Draft): void {
   }
 }
 
-/** Returns the place behind the last turn of the user that brings no results. */
+/** Returns the place behind the last words of the user that follow no results: Claude takes neighbouring turns of the user as one. */
 function startOfStep(draft: Draft): number {
-  const turns = draft.entries("messages");
-  const isBefore = (turn: unknown) =>
-    objectOf(turn)?.["role"] === "user" && !blocksIn(turn).some(isResult);
-  return turns.findLastIndex(isBefore) + 1;
+  let start = 0;
+  let hasResults = false;
+  for (const [at, turn] of draft.entries("messages").entries()) {
+    const role = objectOf(turn)?.["role"];
+    if (role === "assistant") hasResults = false;
+    else if (blocksIn(turn).some(isResult)) hasResults = true;
+    if (role === "user" && !hasResults) start = at + 1;
+  }
+  return start;
 }
 
 function blocksIn(turn: unknown): readonly unknown[] {
@@ -275,16 +282,27 @@ function isThinking(block: unknown): boolean {
 /** Drops thinking, with that of the running step and the edits of earlier thinking, which the provider refuses without it. */
 function dropThinking(draft: Draft): void {
   draft.drop("thinking");
-  const { types } = draft.unread ?? {};
-  if (!types || types.some((type) => THOUGHTS.includes(type))) {
-    leaveBlocks(draft, isThinking, startOfStep(draft));
-  }
+  leaveThoughts(draft);
   const context = draft.object("context_management");
   const edits = arrayOf(context?.["edits"]);
   const kept = edits.filter((edit) => objectOf(edit)?.["type"] !== CLEAR_THINKING);
   if (kept.length === edits.length) return;
   if (kept.length === 0) draft.remove("context_management");
   else draft.set("context_management", { ...context, edits: kept });
+}
+
+/** Leaves thinking out of the running step of a Claude that does not think in this call: those before 5 refuse it there. */
+function leaveThinkingOff(draft: Draft): void {
+  const { maker, thinking_default: byDefault } = draft.profile;
+  const type = draft.object("thinking")?.["type"];
+  if (maker !== "anthropic" || byDefault === "on") return;
+  if (type !== "enabled" && type !== "adaptive") leaveThoughts(draft);
+}
+
+function leaveThoughts(draft: Draft): void {
+  const { types } = draft.unread ?? {};
+  if (types && !types.some((type) => THOUGHTS.includes(type))) return;
+  leaveBlocks(draft, isThinking, startOfStep(draft));
 }
 
 function editEffort(draft: Draft): void {
