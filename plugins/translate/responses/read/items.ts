@@ -45,7 +45,6 @@ export class Items {
     const item = notes.element(given, path);
     if (!item) return;
     const type = item["type"] ?? "message";
-    this.unreadable = undefined;
     switch (type) {
       case "message":
         this.addMessage(item, path);
@@ -161,6 +160,7 @@ export class Items {
       return;
     }
     this.open.delete(raw);
+    this.unreadable = undefined;
     const output = this.parts(item["output"]);
     const blocks = userBlocks(output, `${path}.output`, this.scope);
     const content = typeof output === "string" ? output : blocks;
@@ -181,6 +181,7 @@ export class Items {
   /** Appends a turn, to the last one if it has the same role. */
   private push(role: MessagesTurn["role"], content: MessagesBlock[]): void {
     if (content.length === 0) return;
+    if (!content.every(isThinking)) this.unreadable = undefined;
     let last = this.turns.at(-1);
     // A call between the results of earlier ones belongs to their turn: all calls of a turn are answered in the next.
     const earlier = this.open.size - content.filter(({ type }) => type === "tool_use").length;
