@@ -1,5 +1,6 @@
 import { arrayOf, EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { isBlank } from "../arguments.ts";
+import { isThought, THOUGHTS } from "../messages/thoughts.ts";
 import { BUDGET_MIN, BUDGETS, clampEffort, type EffortLevel } from "../profile.ts";
 import { inWords } from "../reply-format.ts";
 import { isEnvelope } from "../state/seal.ts";
@@ -7,8 +8,6 @@ import { editCacheMarks } from "./cache-marks.ts";
 import type { Draft } from "./draft.ts";
 import { editMessagesSchemas } from "./schemas.ts";
 
-/** Blocks of thinking. */
-const THOUGHTS = ["thinking", "redacted_thinking"];
 /** Thinking that is switched off, in each of its forms. */
 const OFF = ["disabled", "between_tools"];
 /** Minimum `top_p` with thinking: the upstream refuses a smaller one. */
@@ -245,7 +244,7 @@ function dropUnsignedThinking(draft: Draft): void {
     .entries("messages")
     .slice(startOfStep(draft))
     .filter((turn) => objectOf(turn)?.["role"] === "assistant");
-  if (blocksIn(step.at(-1)).some(isCall) && !step.flatMap(blocksIn).some(isThinking)) {
+  if (blocksIn(step.at(-1)).some(isCall) && !step.flatMap(blocksIn).some(isThought)) {
     dropThinking(draft);
   }
 }
@@ -275,10 +274,6 @@ function isResult(block: unknown): boolean {
   return objectOf(block)?.["type"] === "tool_result";
 }
 
-function isThinking(block: unknown): boolean {
-  return THOUGHTS.includes(String(objectOf(block)?.["type"]));
-}
-
 /** Drops thinking, with that of the running step and the edits of earlier thinking, which the provider refuses without it. */
 function dropThinking(draft: Draft): void {
   draft.drop("thinking");
@@ -301,8 +296,8 @@ function leaveThinkingOff(draft: Draft): void {
 
 function leaveThoughts(draft: Draft): void {
   const { types } = draft.unread ?? {};
-  if (types && !types.some((type) => THOUGHTS.includes(type))) return;
-  leaveBlocks(draft, isThinking, startOfStep(draft));
+  if (types && !types.some((type) => THOUGHTS.has(type))) return;
+  leaveBlocks(draft, isThought, startOfStep(draft));
 }
 
 function editEffort(draft: Draft): void {
