@@ -12,7 +12,7 @@ export interface Turns {
   /** Names of the fields that calls in `tool_calls` have. */
   readonly callNames: readonly string[];
   readonly types: readonly string[];
-  /** True if a part is a text of white space alone. */
+  /** True if a part, or a turn of the assistant, is a text of white space alone. */
   readonly hasBlankText: boolean;
   readonly roles: Readonly<Record<string, number>>;
   readonly firstRole: string | undefined;
@@ -90,6 +90,7 @@ class Seen {
     if (role !== undefined) this.roles.set(role, (this.roles.get(role) ?? 0) + 1);
     if (typeof type === "string") this.types.add(type);
     for (const name in turn) this.names.add(name);
+    if (role === "assistant") this.note(turn["content"]);
     return this.calls(turn["tool_calls"]) && this.isPlain(turn["content"], turn["output"]);
   }
 
@@ -112,12 +113,15 @@ class Seen {
       for (const part of content) {
         if (!isObject(part) || !PLAIN_PARTS.has(part["type"])) return false;
         this.types.add(String(part["type"]));
-        const { text } = part;
-        if (typeof text === "string" && !/\S/.test(text)) this.hasBlankText = true;
+        this.note(part["text"]);
         if (!this.isPlain(part["content"])) return false;
       }
     }
     return true;
+  }
+
+  private note(text: unknown): void {
+    if (typeof text === "string" && !/\S/.test(text)) this.hasBlankText = true;
   }
 
   turns(list: readonly unknown[]): Turns {

@@ -4,6 +4,7 @@ import { chatFacts } from "./chat/sides.ts";
 import { edited } from "./edits/index.ts";
 import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
+import { withUpdates } from "./responses/read/request.ts";
 import type { BackFacts } from "./sides.ts";
 import { type StateSeal, stateOf, summariesOf } from "./state/seal.ts";
 import { mayThink, stopsBeyond, withoutStops } from "./stops/request.ts";
@@ -59,7 +60,9 @@ function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<
   const isSummary = client === "responses" && asksForSummary(body);
   const asked = isSummary ? summaryRequest(body) : body;
   const opened =
-    client === "responses" ? openSummaries(asked, summariesOf(seal, accountId)) : asked;
+    client === "responses"
+      ? withUpdates(openSummaries(asked, summariesOf(seal, accountId)))
+      : asked;
   const read = PROTOCOLS[client]?.client?.read(opened, profile, !upstream);
   if (read && !read.ok) return read;
   const given = { body: read?.body ?? body, dropped: read?.dropped ?? [] };

@@ -1,5 +1,6 @@
 import { arrayOf, EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { isBlank } from "../arguments.ts";
+import { isThought, THOUGHTS } from "../messages/thoughts.ts";
 import { BUDGET_MIN, BUDGETS, clampEffort, type EffortLevel } from "../profile.ts";
 import { inWords } from "../reply-format.ts";
 import { isEnvelope } from "../state/seal.ts";
@@ -7,8 +8,6 @@ import { editCacheMarks } from "./cache-marks.ts";
 import type { Draft } from "./draft.ts";
 import { editMessagesSchemas } from "./schemas.ts";
 
-/** Blocks of thinking. */
-const THOUGHTS = ["thinking", "redacted_thinking"];
 /** Thinking that is switched off, in each of its forms. */
 const OFF = ["disabled", "between_tools"];
 /** Minimum `top_p` with thinking: the upstream refuses a smaller one. */
@@ -28,6 +27,7 @@ export function editMessages(draft: Draft): void {
   editForcedTool(draft);
   editThinking(draft);
   dropUnsignedThinking(draft);
+  leaveThinkingOff(draft);
   editEffort(draft);
   if (draft.isTranslated) fitSampling(draft);
   editSampling(draft);
@@ -71,7 +71,8 @@ function leaveBlocks(draft: Draft, isLeft: (block: unknown) => boolean, from = 0
   const turns = draft.entries("messages");
   const kept = turns.map((given, at) => {
     const turn = objectOf(given);
-    const content = arrayOf(turn?.["content"]);
+    const text = turn?.["content"];
+    const content = typeof text === "string" ? [{ type: "text", text }] : arrayOf(text);
     if (at < from || turn?.["role"] !== "assistant" || !content.some(isLeft)) return given;
     const rest = content.filter((block) => !isLeft(block));
     return rest.length > 0 ? { ...turn, content: rest } : undefined;
@@ -243,17 +244,22 @@ function dropUnsignedThinking(draft: Draft): void {
     .entries("messages")
     .slice(startOfStep(draft))
     .filter((turn) => objectOf(turn)?.["role"] === "assistant");
-  if (blocksIn(step.at(-1)).some(isCall) && !step.flatMap(blocksIn).some(isThinking)) {
+  if (blocksIn(step.at(-1)).some(isCall) && !step.flatMap(blocksIn).some(isThought)) {
     dropThinking(draft);
   }
 }
 
-/** Returns the place behind the last turn of the user that brings no results. */
+/** Returns the place behind the last words of the user that follow no results: Claude takes neighbouring turns of the user as one. */
 function startOfStep(draft: Draft): number {
-  const turns = draft.entries("messages");
-  const isBefore = (turn: unknown) =>
-    objectOf(turn)?.["role"] === "user" && !blocksIn(turn).some(isResult);
-  return turns.findLastIndex(isBefore) + 1;
+  let start = 0;
+  let hasResults = false;
+  for (const [at, turn] of draft.entries("messages").entries()) {
+    const role = objectOf(turn)?.["role"];
+    if (role === "assistant") hasResults = false;
+    else if (blocksIn(turn).some(isResult)) hasResults = true;
+    if (role === "user" && !hasResults) start = at + 1;
+  }
+  return start;
 }
 
 function blocksIn(turn: unknown): readonly unknown[] {
@@ -268,23 +274,30 @@ function isResult(block: unknown): boolean {
   return objectOf(block)?.["type"] === "tool_result";
 }
 
-function isThinking(block: unknown): boolean {
-  return THOUGHTS.includes(String(objectOf(block)?.["type"]));
-}
-
 /** Drops thinking, with that of the running step and the edits of earlier thinking, which the provider refuses without it. */
 function dropThinking(draft: Draft): void {
   draft.drop("thinking");
-  const { types } = draft.unread ?? {};
-  if (!types || types.some((type) => THOUGHTS.includes(type))) {
-    leaveBlocks(draft, isThinking, startOfStep(draft));
-  }
+  leaveThoughts(draft);
   const context = draft.object("context_management");
   const edits = arrayOf(context?.["edits"]);
   const kept = edits.filter((edit) => objectOf(edit)?.["type"] !== CLEAR_THINKING);
   if (kept.length === edits.length) return;
   if (kept.length === 0) draft.remove("context_management");
   else draft.set("context_management", { ...context, edits: kept });
+}
+
+/** Leaves thinking out of the running step of a Claude that does not think in this call: those before 5 refuse it there. */
+function leaveThinkingOff(draft: Draft): void {
+  const { maker, thinking_default: byDefault } = draft.profile;
+  const type = draft.object("thinking")?.["type"];
+  if (maker !== "anthropic" || byDefault === "on") return;
+  if (type !== "enabled" && type !== "adaptive") leaveThoughts(draft);
+}
+
+function leaveThoughts(draft: Draft): void {
+  const { types } = draft.unread ?? {};
+  if (types && !types.some((type) => THOUGHTS.has(type))) return;
+  leaveBlocks(draft, isThought, startOfStep(draft));
 }
 
 function editEffort(draft: Draft): void {

@@ -1,4 +1,4 @@
-import { EFFORT_LEVELS, isObject, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
+import { EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { clampEffort } from "../profile.ts";
 import { unmarked } from "../state/organisation.ts";
 import { isOfOpenAi, isPackedReasoning } from "../state/reasoning.ts";
@@ -67,9 +67,8 @@ function readPlainMessages(draft: Draft): void {
 }
 
 function isPlain(part: unknown): part is JsonObject {
-  return (
-    isObject(part) && part["type"] === "encrypted_content" && !isOfOpenAi(part["encrypted_content"])
-  );
+  const { type, encrypted_content: content } = objectOf(part) ?? {};
+  return type === "encrypted_content" && typeof content === "string" && !isOfOpenAi(content);
 }
 
 /**

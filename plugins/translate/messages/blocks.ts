@@ -70,8 +70,9 @@ export class BlockWriter {
     this.add(piece, "text");
   }
 
-  /** Ends the text so far: more of it is a block of its own. */
+  /** Ends the text so far: more of it is a block of its own. White space alone is none. */
   endText(): void {
+    this.blanks = [];
     this.inText = false;
   }
 
@@ -163,8 +164,7 @@ export class BlockWriter {
   }
 
   private begin(call: StreamedCall): void {
-    this.blanks = [];
-    this.inText = false;
+    this.endText();
     if (this.blocked) {
       call.state = "queued";
       this.queue.push({ call });

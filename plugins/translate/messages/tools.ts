@@ -46,7 +46,7 @@ export function customTool(
 function grammarOf(custom: JsonObject, path: string, notes: Notes): string | undefined {
   const format = notes.object(custom, "format", `${path}.format`);
   if (format?.["type"] !== "grammar") return undefined;
-  const where = `${path}.format.grammar`;
+  const where = "grammar" in format ? `${path}.format.grammar` : `${path}.format`;
   const { grammar: nested = format } = format;
   const grammar = notes.element(nested, where);
   if (!grammar) return undefined;

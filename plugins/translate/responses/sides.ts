@@ -26,13 +26,13 @@ export const responsesUpstream: UpstreamSide = {
       client === "responses" ? showsReasoning(body) : asksForReasoning(objectOf(body["thinking"]));
     const made = messagesToResponsesRequest(messages, profile, isShown, state);
     if (!made.ok) return made;
-    const isNative = client === "messages";
-    const { body: request, names: kept } = isNative
+    const isDirect = client === "messages";
+    const { body: request, names: kept } = isDirect
       ? { body: made.body, names: undefined }
       : withClientFields(made.body, client, body);
     const facts = {
       ...made.context,
-      ...{ marksRefusals: !isNative, joinsTexts: client === "chat" },
+      ...{ marksRefusals: !isDirect, joinsTexts: client === "chat" },
       isFormatted: request.text?.format !== undefined,
     };
     return { ...made, body: request, context: { facts, ...(kept && { kept }) } };

@@ -22,14 +22,17 @@ export function asksForSummary({ input }: JsonObject): boolean {
 
 /**
  * Turns a demand for a compaction into a request for a summary. The tools stay, as the history has calls of them, but the
- * model may call none. A format of the reply is left out, and so is much thinking. So is the client's limit: with a low one
- * the thinking alone would end the reply.
+ * model may call none. A format of the reply is left out, and so is much thinking, and the updates of both. So is the client's
+ * limit: with a low one the thinking alone would end the reply.
  */
 export function summaryRequest(body: JsonObject): JsonObject {
   const { text: _, input, reasoning, ...rest } = body;
+  const said = arrayOf(input)
+    .slice(0, -1)
+    .filter((item) => objectOf(item)?.["type"] !== "configuration_update");
   return {
     ...rest,
-    input: [...arrayOf(input).slice(0, -1), userItem(ASK)],
+    input: [...said, userItem(ASK)],
     tool_choice: "none",
     max_output_tokens: SUMMARY_TOKENS_MAX,
     ...(objectOf(reasoning) && { reasoning: { effort: "low" } }),

@@ -5,6 +5,7 @@ import {
   type RequestBody,
 } from "../../../core/plugin/index.ts";
 import type { Reply } from "../errors.ts";
+import { THOUGHTS } from "../messages/thoughts.ts";
 
 /** The longest beginning of the task that stays. */
 const TASK_CHARACTERS_MAX = 20_000;
@@ -73,7 +74,7 @@ function shortened(messages: readonly JsonObject[], share: number): JsonObject[]
     if (left < 0) break;
     if (messages[at]?.["role"] === "assistant") from = at;
   }
-  const gone = from === undefined ? RESULTS : THINKING;
+  const gone = from === undefined ? RESULTS : THOUGHTS;
   return [...head, ...messages.slice(from ?? -1).map((message) => without(message, gone))];
 }
 
@@ -92,5 +93,4 @@ function without(message: JsonObject, types: ReadonlySet<unknown>): JsonObject {
   return kept.length === content.length ? message : { ...message, content: kept };
 }
 
-const THINKING = new Set<unknown>(["thinking", "redacted_thinking"]);
 const RESULTS = new Set<unknown>(["tool_result"]);

@@ -34,11 +34,14 @@ function spoken({ turns }: Facts): JsonObject[] {
   return turns.filter((turn) => turn["role"] !== "system");
 }
 
-/** The turns of the assistant since a turn of the user that brings no results. */
+/** The turns of the assistant since words of the user without results: neighbouring turns of the user are one. */
 function runningStep({ turns }: Facts): JsonObject[] {
-  const start = turns.findLastIndex(
-    (turn) => turn["role"] === "user" && resultsOf(turn).length === 0,
-  );
+  const isStart = (turn: JsonObject, at: number) => {
+    const earlier = turns.slice(0, at).findLastIndex(({ role }) => role === "assistant");
+    const asked = turns.slice(earlier + 1, at + 1);
+    return turn["role"] === "user" && asked.flatMap(resultsOf).length === 0;
+  };
+  const start = turns.findLastIndex(isStart);
   return turns.slice(start + 1).filter((turn) => turn["role"] === "assistant");
 }
 

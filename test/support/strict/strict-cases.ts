@@ -208,6 +208,14 @@ export const messagesCases: readonly StrictCase[] = [
     },
   ],
   [
+    "a-thinking-first",
+    "claude-haiku-4-5",
+    {
+      ...turns(user("a"), said([use("t1")]), user([result("t1")]), user("b")),
+      ...{ max_tokens: 4096, thinking: { type: "enabled", budget_tokens: 2048 } },
+    },
+  ],
+  [
     "a-thinking-off-final",
     "claude-haiku-4-5",
     turns(

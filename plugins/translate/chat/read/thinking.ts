@@ -37,10 +37,12 @@ export function addThinking(
     if (effort !== undefined && effort !== "none") scope.notes.drop("reasoning_effort");
     return;
   }
-  if (given) {
+  if (given && (effort === undefined || !isSwitch(given))) {
+    if (effort !== undefined) scope.notes.drop("reasoning_effort");
     addGiven(given, request, circumstances, scope);
     return;
   }
+  if (given) dropOwn(given, scope);
   if (effort === undefined) return;
   if (effort === "none") {
     request.thinking = { type: "disabled" };
@@ -53,6 +55,7 @@ export function addThinking(
   }
   const asked = request.thinking !== undefined || request.output_config !== undefined;
   if (!asked) scope.notes.drop("reasoning_effort");
+  if (given && !isThinking(request)) scope.notes.drop("thinking");
 }
 
 /** Returns true if thinking is on. */
@@ -68,6 +71,16 @@ export function isThinking(request: MessagesRequest): boolean {
 function mayThink(request: MessagesRequest): boolean {
   const choice = request.tool_choice?.type;
   return choice !== "any" && choice !== "tool";
+}
+
+/** Returns true for a switch that leaves the effort open. Kimi, GLM, DeepSeek and MiniMax have one, perhaps with fields of their own. */
+function isSwitch({ type, budget_tokens: budget }: JsonObject): boolean {
+  return type === "adaptive" || (type === "enabled" && !isGiven(budget));
+}
+
+function dropOwn(given: JsonObject, { notes }: Scope): void {
+  const { type: _, ...own } = withoutNulls(given);
+  for (const name of Object.keys(own)) notes.drop(`thinking.${name}`);
 }
 
 function addGiven(
@@ -90,9 +103,8 @@ function addGiven(
   const path = "thinking.budget_tokens";
   const budget = notes.number(given, "budget_tokens", path);
   if (type === "enabled" && budget === undefined) {
-    // The switch of Kimi, GLM, DeepSeek and MiniMax, perhaps with fields of their own. They show what the model thinks.
-    const { type: _, ...own } = withoutNulls(given);
-    for (const name of Object.keys(own)) notes.drop(`thinking.${name}`);
+    // These makers show what the model thinks.
+    dropOwn(given, scope);
     request.thinking = { type: "adaptive", display: "summarized" };
     return;
   }

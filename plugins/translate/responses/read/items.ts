@@ -3,6 +3,7 @@ import { sentInputOf } from "../../arguments.ts";
 import { HistoryToolIds } from "../../ids.ts";
 import { textBlocks, userBlocks } from "../../messages/content.ts";
 import type { Scope } from "../../messages/scope.ts";
+import { isThought } from "../../messages/thoughts.ts";
 import { isOfOpenAi, openReasoning } from "../../state/reasoning.ts";
 import type {
   MessagesBlock,
@@ -32,7 +33,7 @@ export class Items {
   private readonly ids = new HistoryToolIds();
   /** Calls without a result, by the client's id. */
   private readonly open = new Map<string, string>();
-  /** The place of a message that this model cannot read, as long as nothing follows it. */
+  /** The place of a message that this model cannot read, as long as nothing is said after it. */
   private unreadable: string | undefined;
 
   constructor(
@@ -45,7 +46,6 @@ export class Items {
     const item = notes.element(given, path);
     if (!item) return;
     const type = item["type"] ?? "message";
-    this.unreadable = undefined;
     switch (type) {
       case "message":
         this.addMessage(item, path);
@@ -97,7 +97,7 @@ export class Items {
         `no tool output found for function call ${id.slice(0, 128)}`,
       );
     }
-    return this.turns.filter(({ content }) => !content.every(isThinking));
+    return this.turns.filter(({ content }) => !content.every(isThought));
   }
 
   private addMessage(item: JsonObject, path: string): void {
@@ -161,6 +161,7 @@ export class Items {
       return;
     }
     this.open.delete(raw);
+    this.unreadable = undefined;
     const output = this.parts(item["output"]);
     const blocks = userBlocks(output, `${path}.output`, this.scope);
     const content = typeof output === "string" ? output : blocks;
@@ -181,6 +182,7 @@ export class Items {
   /** Appends a turn, to the last one if it has the same role. */
   private push(role: MessagesTurn["role"], content: MessagesBlock[]): void {
     if (content.length === 0) return;
+    if (!content.every(isThought)) this.unreadable = undefined;
     let last = this.turns.at(-1);
     // A call between the results of earlier ones belongs to their turn: all calls of a turn are answered in the next.
     const earlier = this.open.size - content.filter(({ type }) => type === "tool_use").length;
@@ -191,10 +193,6 @@ export class Items {
     if (last?.role !== role) this.turns.push({ role, content });
     else for (const block of content) last.content.push(block);
   }
-}
-
-function isThinking({ type }: MessagesBlock): boolean {
-  return type === "thinking" || type === "redacted_thinking";
 }
 
 function asChatPart(given: unknown): unknown {

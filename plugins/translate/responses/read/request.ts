@@ -88,8 +88,7 @@ function fill(
   addTools(request, body, tools, scope);
   addConversation(request, body, tools, scope, isArranged);
   request.max_tokens = limitOf(body, "max_output_tokens", scope);
-  const updated = withUpdates(body);
-  addReasoning(request, updated, notes);
+  addReasoning(request, body, notes);
   const { temperature, top_p } = body;
   if (isArranged) {
     addSampling({ temperature, top_p }, request, scope);
@@ -100,7 +99,7 @@ function fill(
       if (value !== undefined) request[name] = Math.min(1, value);
     }
   }
-  addFormat(request, updated, scope);
+  addFormat(request, body, scope);
   const user = notes.string(body, "user", "user");
   const id = notes.string(body, "safety_identifier", "safety_identifier") || user;
   if (id) request.metadata = { user_id: id.length <= USER_CHARS_MAX ? id : sha256Hex(id) };
@@ -113,7 +112,7 @@ function fill(
 }
 
 /** Applies the settings that change in the conversation, from their place on. The last ones count for the reply. */
-function withUpdates(body: JsonObject): JsonObject {
+export function withUpdates(body: JsonObject): JsonObject {
   let updated = body;
   for (const item of arrayOf(body["input"])) {
     if (!isObject(item) || item["type"] !== "configuration_update") continue;

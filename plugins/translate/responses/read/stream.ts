@@ -94,7 +94,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
         return;
       case "response.refusal.delta":
         this.parts.add(this.partOf(event));
-        if (typeof delta === "string") this.refuse(delta);
+        if (typeof delta === "string") this.refuse(this.placeOf(event), delta);
         return;
       case "response.output_item.added":
         this.openItem(event, objectOf(event["item"]) ?? {});
@@ -173,7 +173,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     this.parts.add(part);
     const [place = ""] = part.split("/");
     if (typeof text === "string") this.texts.add(place, text);
-    if (typeof refusal === "string") this.refuse(refusal);
+    if (typeof refusal === "string") this.refuse(place, refusal);
   }
 
   /** Writes the items that only the whole response has. Without places of its own, what came before is all. */
@@ -206,9 +206,9 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     this.blocks.thought({ type: "thinking", thinking, signature: "" });
   }
 
-  private refuse(text: string): void {
+  private refuse(place: string, text: string): void {
     if (this.refusal.length < REFUSAL_CHARS_MAX) this.refusal += text;
-    this.blocks.refusal(text);
+    this.texts.refuse(place, text);
   }
 
   private callDelta(event: JsonObject, args: string, item?: JsonObject): void {

@@ -1,4 +1,5 @@
-import type { JsonObject } from "../../../../core/plugin/index.ts";
+import { arrayOf, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
+import { isBlank } from "../../arguments.ts";
 import type { MessagesContext } from "../../chat/write/request.ts";
 import type { BlockWriter } from "../../messages/blocks.ts";
 import { WAITING_CHARS_MAX } from "../../stream.ts";
@@ -9,24 +10,38 @@ export const GAP = "\n\n";
 type TextContext = Pick<MessagesContext, "joinsTexts" | "isFormatted">;
 
 /**
- * Returns the items without the commentary that a final answer follows, if the reply has a format: GPT may write the same JSON
+ * Returns the items without the commentary beside a final answer, if the reply has a format: GPT may write the same JSON
  * in both, and two texts are none. Sources: langchain4j/langchain4j#6399, langchain-ai/langchain#38997.
  */
 export function withoutCommentary(
   items: readonly JsonObject[],
   { isFormatted }: TextContext,
 ): readonly JsonObject[] {
-  const isAnswered = items.some(({ phase }) => phase === "final_answer");
-  return isFormatted && isAnswered ? items.filter(({ phase }) => phase !== "commentary") : items;
+  if (!isFormatted || !items.some(isAnswer)) return items;
+  return items.filter(({ phase }) => phase !== "commentary");
 }
 
-/** Writes the texts of the messages in a stream, each as a text of its own. Does the same with commentary: holds it back. */
+/** White space is no answer. */
+function isAnswer({ phase, content }: JsonObject): boolean {
+  if (phase !== "final_answer") return false;
+  return arrayOf(content).some((part) => {
+    const { text, refusal } = objectOf(part) ?? {};
+    return [text, refusal].some((said) => typeof said === "string" && !isBlank(said));
+  });
+}
+
+/**
+ * Writes the texts and refusals of the messages in a stream, each as a block of its own. Treats commentary as
+ * `withoutCommentary` does: holds it back until a final answer comes, or a call, or the end.
+ */
 export class MessageTexts {
   private readonly phases = new Map<string, unknown>();
-  /** The message whose text was written last. */
+  /** The message that was written last, and the last one of which there was more than white space. */
   private last: string | undefined = undefined;
+  private spoken: string | undefined = undefined;
   private held: (readonly [message: string, text: string])[] = [];
   private heldChars = 0;
+  private isAnswered = false;
 
   constructor(
     private readonly blocks: BlockWriter,
@@ -42,27 +57,50 @@ export class MessageTexts {
     if (text === "") return;
     const phase = this.phases.get(message);
     if (phase === "commentary") {
+      if (this.isAnswered) return;
       this.held.push([message, text]);
       this.heldChars += text.length;
       if (this.heldChars > WAITING_CHARS_MAX) this.release();
       return;
     }
-    if (phase === "final_answer") this.held = [];
+    if (phase === "final_answer") this.answer(text);
     this.write(message, text);
+  }
+
+  refuse(message: string, text: string): void {
+    if (text === "") return;
+    if (this.phases.get(message) === "final_answer") this.answer(text);
+    else this.release();
+    this.goTo(message);
+    this.blocks.refusal(text);
   }
 
   /** Writes the commentary that no final answer follows, or a call first. */
   release(): void {
     const { held } = this;
     this.held = [];
+    this.heldChars = 0;
     this.phases.clear();
     for (const [message, text] of held) this.write(message, text);
   }
 
+  private answer(text: string): void {
+    if (isBlank(text)) return;
+    this.isAnswered = true;
+    this.held = [];
+    this.heldChars = 0;
+  }
+
   private write(message: string, text: string): void {
-    const isNext = this.last !== undefined && this.last !== message;
-    this.last = message;
-    if (isNext) this.blocks.endText();
+    this.goTo(message);
+    if (isBlank(text)) return this.blocks.text(text);
+    const isNext = this.spoken !== undefined && this.spoken !== message;
+    this.spoken = message;
     this.blocks.text(isNext && this.context.joinsTexts ? GAP + text : text);
+  }
+
+  private goTo(message: string): void {
+    if (this.last !== message) this.blocks.endText();
+    this.last = message;
   }
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
+import type { JsonObject } from "../../../../core/plugin/index.ts";
 import { argumentsOf } from "../../arguments.ts";
 import { asFailure, resultParts, summaryOf, userParts } from "../../chat/write/content.ts";
 import type { Scope } from "../../chat/write/scope.ts";
@@ -20,6 +20,10 @@ export class InputItems {
   private readonly open: OpenCalls;
   /** True if something came after the last turn of the assistant: only then are its calls to have results. */
   private between = false;
+  /** The last text of the assistant since the user has spoken or brought results. */
+  private last: JsonObject = {};
+  /** True if the assistant has called a tool since then. */
+  private hasCalled = false;
 
   constructor(private readonly scope: Scope) {
     this.open = new OpenCalls(scope.notes);
@@ -33,6 +37,10 @@ export class InputItems {
     const where = `${path}.content`;
     noteFields(turn, this.scope);
     if (turn["role"] !== "assistant") this.between = true;
+    if (turn["role"] === "user") {
+      this.last = {};
+      this.hasCalled = false;
+    }
     if (turn["role"] === "system") this.addSystem(withoutToolChanges(turn["content"]), where);
     else if (!Array.isArray(content)) {
       notes.invalid(where, "must be a string or an array of blocks");
@@ -96,10 +104,14 @@ export class InputItems {
       this.items.push(...reasoning, item);
       reasoning = [];
     };
-    const phase = this.phaseOf(content);
     const say = (text: string) => {
-      const part = { type: "output_text", text };
-      if (text !== "") push({ type: "message", role: "assistant", content: [part], ...phase });
+      if (text === "") return;
+      this.goOn();
+      const item = { type: "message", role: "assistant", content: [{ type: "output_text", text }] };
+      const phase = this.hasCalled ? "commentary" : "final_answer";
+      const said = this.scope.profile.maker === "openai" ? { ...item, phase } : item;
+      push(said);
+      this.last = said;
     };
     for (const [at, given] of content.entries()) {
       const where = `${path}[${at}]`;
@@ -113,6 +125,8 @@ export class InputItems {
           reasoning.push(...this.reasoning(block));
           break;
         case "tool_use":
+          this.goOn();
+          this.hasCalled = true;
           push(this.call(block, where));
           break;
         case "compaction":
@@ -129,11 +143,9 @@ export class InputItems {
     }
   }
 
-  /** Without it, GPT takes a text before a call for its last words, and stops early. OpenAI docs: MessagePhase. */
-  private phaseOf(content: readonly unknown[]): { phase?: string } {
-    if (this.scope.profile.maker !== "openai") return {};
-    const calls = content.some((block) => objectOf(block)?.["type"] === "tool_use");
-    return { phase: calls ? "commentary" : "final_answer" };
+  /** More follows the text so far. If it counts as final, GPT takes it for its last words, and stops early. OpenAI docs: MessagePhase. */
+  private goOn(): void {
+    if ("phase" in this.last) this.last["phase"] = "commentary";
   }
 
   /** Returns the maker's own reasoning as it gave it. Another maker's reasoning is dropped. */

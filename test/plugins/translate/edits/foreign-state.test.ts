@@ -77,3 +77,10 @@ t.test("encrypted reasoning of Responses goes back to its maker only", async (t)
     t.strictSame(made.body["input"], kept, String(maker));
   }
 });
+
+t.test("a part that is called encrypted and has nothing is no text, for GPT", async (t) => {
+  const content = [{ type: "encrypted_content", encrypted_content: null }];
+  const body = { input: [{ type: "agent_message", content }] };
+  const made = edited(body, "responses", { maker: "openai" });
+  t.equal(made.ok && made.body, body);
+});

@@ -73,6 +73,25 @@ t.test(
   },
 );
 
+t.test(
+  "words of the user beside a result begin no step, even in a turn of their own",
+  async (t) => {
+    const words = { role: "user", content: "by the way" };
+    const used = { role: "assistant", content: [use] };
+    const thought = { role: "assistant", content: [own, use] };
+    for (const [what, turns, dropped] of [
+      ["behind the result", [used, result, words], true],
+      ["behind a result of thinking", [thought, result, words], false],
+      ["before a later call", [thought, result, words, used, result], false],
+    ] as const) {
+      const messages = [{ role: "user", content: "go" }, ...turns];
+      const made = edited({ max_tokens: 8000, messages, thinking: budget }, "messages", HAIKU);
+      if (!made.ok) return t.fail(made.reject.message);
+      t.equal(made.body["thinking"] === undefined, dropped, what);
+    }
+  },
+);
+
 t.test("thinking of the running step goes with the thinking that is off", async (t) => {
   const earlier = [
     { role: "user", content: "before" },
@@ -80,11 +99,16 @@ t.test("thinking of the running step goes with the thinking that is off", async 
   ];
   const forced = { tool_choice: { type: "any" }, tools: [{ name: "f" }] };
   const none: Profile = { maker: "anthropic", thinking: "none" };
+  const old: Profile = { maker: "anthropic" };
   for (const [what, more, profile] of [
     ["a forced call", { thinking: budget, ...forced }, HAIKU],
     ["a forced call without a wish", forced, HAIKU],
     ["no room for a budget", { thinking: { type: "adaptive" }, max_tokens: 1000 }, HAIKU],
     ["a model that does not think", { thinking: budget }, none],
+    ["no wish", {}, HAIKU],
+    ["no wish, a model that does not think", {}, none],
+    ["thinking off", { thinking: { type: "disabled" } }, HAIKU],
+    ["thinking off, a model of efforts", { thinking: { type: "disabled" } }, old],
   ] as const) {
     const body = step([own, { type: "redacted_thinking", data: "a" }, use], more);
     const messages = [...earlier, ...(Array.isArray(body["messages"]) ? body["messages"] : [])];
@@ -122,7 +146,7 @@ t.test("texts of white space go out of turns of the assistant", async (t) => {
   const text = { type: "text", text: "a" };
   const said = (...content: object[]) => ({ role: "assistant", content });
   const messages = [asked, said(own, blank, use), result, said(blank), asked, said(text, blank)];
-  const made = edited({ messages }, "messages", HAIKU);
+  const made = edited({ messages, thinking: budget }, "messages", HAIKU);
   if (!made.ok) return t.fail(made.reject.message);
   t.strictSame(made.body["messages"], [asked, said(own, use), result, asked, said(text)]);
   t.strictSame(made.dropped, []);
