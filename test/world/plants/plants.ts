@@ -346,15 +346,14 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     ],
     store: "redis",
     faults: { redisOldSnapshot: 3_500, redisFailOver: 3_500 },
-    from: 91,
+    from: 56,
   },
   "a writer commits twice at a time": {
     file: "core/money/ledger/writer.ts",
     find: "const writer = idle.pop() ?? this.uuid();",
     replace: "this.one ??= this.uuid(); const writer = this.one;",
-    store: "redis",
-    faults: { ledgerRestored: 5_000, ledgerSlow: 2_500 },
-    from: 45,
+    store: "embedded",
+    faults: { ledgerRestored: 3_000, ledgerSlow: 2_500 },
   },
   "writers go on after a restore of the ledger": {
     file: "core/money/ledger/writer.ts",
