@@ -95,7 +95,14 @@ t.test("an attempt", async (t) => {
   });
 
   t.test("without a list of credentials fails, and the call is not left to wait", async (t) => {
-    for (const wrong of [undefined, null, "x-api-key", {}, Promise.resolve(), Promise.resolve({})]) {
+    for (const wrong of [
+      undefined,
+      null,
+      "x-api-key",
+      {},
+      Promise.resolve(),
+      Promise.resolve({}),
+    ]) {
       const { upstream, dispatch, sent, failed } = await setUp(t);
       t.capture(upstream.adapter, "authorise", () => wrong);
       t.ok(dispatch.prepare());
