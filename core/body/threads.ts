@@ -91,7 +91,7 @@ export class BodyThreads {
     if (refusal) return Promise.resolve(refusal);
     return new Promise((resolve, reject) => {
       const work = { module: module.href, input, bytes, isLent, size, end: new AbortController() };
-      this.queue.add({ ...work, call, turn: 0, reject, resolve: resolve as Job["resolve"] });
+      this.queue.add({ ...work, call, reject, resolve: resolve as Job["resolve"] });
       this.next();
     });
   }
@@ -207,16 +207,19 @@ interface Job extends ThreadJob {
   readonly isLent: boolean;
   /** Ends the job early, with `TOO_LONG` or the error of the thread that could not start. */
   readonly end: AbortController;
-  /** The lowest begins first. Jobs of one account are as far apart as they are large, so accounts take turns. Set by the queue. */
-  turn: number;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
+/**
+ * The account with the lowest turn is next, and each job that begins adds its bytes to that of its account, so accounts take
+ * turns. A job that is dropped adds nothing.
+ */
 class BodyQueue {
   private waiting: Job[] = [];
+  /** The turn of the latest job that has begun: no account is further behind. */
   private turn = 0;
-  /** The turn of each account's next job, while others wait. */
+  /** The turns of accounts that are ahead of it. */
   private readonly turns = new Map<string | undefined, number>();
 
   constructor(private readonly limits: ThreadLimits) {}
@@ -237,9 +240,6 @@ class BodyQueue {
   }
 
   add(job: Job): void {
-    const account = accountOf(job);
-    job.turn = Math.max(this.turn, this.turns.get(account) ?? 0);
-    this.turns.set(account, job.turn + job.size);
     this.waiting.push(job);
   }
 
@@ -253,11 +253,16 @@ class BodyQueue {
     // The first of the lowest turn: it has waited longest.
     const [first, ...rest] = others.length > 0 ? others : mayBegin;
     if (!first) return undefined;
-    const taken = rest.reduce((best, one) => (one.turn < best.turn ? one : best), first);
+    const taken = rest.reduce((a, b) => (this.turnOf(b) < this.turnOf(a) ? b : a), first);
     this.waiting = this.waiting.filter((job) => job !== taken);
-    // The next job of its account comes after those of accounts that wait by then.
-    this.turn = Math.max(this.turn, taken.turn);
+    this.turn = this.turnOf(taken);
+    this.turns.set(accountOf(taken), this.turn + taken.size);
+    for (const [account, turn] of this.turns) if (turn <= this.turn) this.turns.delete(account);
     return taken;
+  }
+
+  private turnOf(job: Job): number {
+    return Math.max(this.turn, this.turns.get(accountOf(job)) ?? 0);
   }
 
   /** Returns true if a body of this size may run beside others. */
@@ -293,5 +298,5 @@ const BUSY = refuse.unavailable(
 );
 const BUSY_WITH_ACCOUNT = refuse.rateLimited(
   "Too many requests of this account are waiting; send fewer at once.",
-  { headers: ["retry-after", "1"] },
+  { code: "rate_limit_exceeded", headers: ["retry-after", "1"] },
 );

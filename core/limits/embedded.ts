@@ -2,20 +2,23 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../process/clock.ts";
 import type { Rate, RateLimiter } from "./rate-limiter.ts";
 
-/** A key whose last call is older than those of so many others has its whole burst again. */
-const KEYS_MAX = 100_000;
+/** One whose last call is older than those of so many others has its whole burst again. */
+const NAMES_MAX = 100_000;
 
 /** Rate limits of one process, in memory. A restart loses them, which at worst allows another burst. */
 export class EmbeddedRateLimiter implements RateLimiter {
-  private readonly arrivals = new LRUCache<string, number>({ max: KEYS_MAX });
+  private readonly ofKeys = new LRUCache<string, number>({ max: NAMES_MAX });
+  /** Of names with a colon, such as `admin:<address>`: strangers have many, which must not push out keys. */
+  private readonly ofOthers = new LRUCache<string, number>({ max: NAMES_MAX });
   private readonly running = new Map<string, Set<string>>();
 
   constructor(private readonly clock: Clock) {}
 
   takeCall(keyId: string, perMinute: number, burst: number): Rate {
     const nowMs = this.clock.monotonic();
-    const rate = gcra(this.arrivals.get(keyId), nowMs, perMinute, burst);
-    this.arrivals.set(keyId, rate.arrivalMs);
+    const arrivals = keyId.includes(":") ? this.ofOthers : this.ofKeys;
+    const rate = gcra(arrivals.get(keyId), nowMs, perMinute, burst);
+    arrivals.set(keyId, rate.arrivalMs);
     return rate;
   }
 

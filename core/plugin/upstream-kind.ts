@@ -53,7 +53,7 @@ export interface UpstreamAdapter {
    * expressed: core then tries the next route.
    */
   request(call: OutgoingCall, route: Route): OutgoingRequest | undefined;
-  /** The keys of the upstream. Core uses them in turn, and rests one that is refused. Without them, there is one account. */
+  /** The keys of the upstream. Each conversation has one of them, and one that is refused rests. Without them, there is one account. */
   readonly keys?: readonly string[];
   /**
    * Returns the credentials as headers to add: name, value, name, value. The request is final, so that it can be

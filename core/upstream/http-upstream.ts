@@ -93,7 +93,9 @@ export class HttpUpstream implements Upstream {
 
   private async inTime(pending: Promise<string[]>): Promise<string[] | NotAuthorised> {
     const credentials = await withTimeout(pending, this.connectMs).catch(NotAuthorised.by);
-    return credentials === TIMED_OUT ? new NotAuthorised("timed out") : credentials;
+    if (Array.isArray(credentials) || credentials instanceof NotAuthorised) return credentials;
+    // A kind of a plugin may return anything.
+    return new NotAuthorised(credentials === TIMED_OUT ? "timed out" : "no list");
   }
 
   try(route: Route, id: string): Promise<Trial> {

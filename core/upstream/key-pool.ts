@@ -150,6 +150,7 @@ export class PooledKey implements KeyState {
 /** The keys of an upstream, which share its calls and rest one by one. */
 export class KeyPool {
   readonly keys: readonly PooledKey[];
+
   constructor(
     texts: readonly string[],
     private readonly clock: Pick<Clock, "monotonic">,

@@ -7,8 +7,8 @@ const MESSAGES = { protocol: "messages", serves: ["messages", "chat"] } as const
 
 const THREAD = new URL("./count-thread.js", import.meta.url);
 const MB = 1_048_576;
-/** Claude Code sends 12 counts at once for `/context`, in each of its sessions: an account may have 64 short ones waiting. */
-const LIMITS = {
+/** The limits of the threads that count. Claude Code sends 12 counts at once for `/context`, in each of its sessions: an account may have 64 short ones waiting. */
+export const COUNTING = {
   ...{ threads: 1, heapMb: 768, leastBytes: MB / 4 },
   ...{ waitingBytesMax: 64 * MB, waitingBytesOfAccountMax: 16 * MB },
   /** With the time to load the tokenizer: a second, but many on a busy machine. */
@@ -17,13 +17,13 @@ const LIMITS = {
 
 /**
  * Adds `POST /v1/messages/count_tokens`, which counts input tokens free of charge, as the model's
- * provider does. Resolves model names as calls do. Returns the threads that it uses.
+ * provider does. Resolves model names as calls do.
  */
 export function addCountTokensRoute(
   router: Router,
+  threads: ReturnType<Services["newThreads"]>,
   services: Services,
-): ReturnType<Services["newThreads"]> {
-  const threads = services.newThreads(LIMITS);
+): void {
   const published = new PublishedCounts(services.upstreams);
   router.addRoute({
     method: "POST",
@@ -42,5 +42,4 @@ export function addCountTokensRoute(
       return { status: 200, headers, body: JSON.stringify({ input_tokens }) };
     },
   });
-  return threads;
 }

@@ -12,7 +12,7 @@ import {
   v,
 } from "../../core/plugin/index.ts";
 import { contentsIn, type Factors, type PlainContents, tokensOf } from "./bound.ts";
-import { addCountTokensRoute } from "./count-tokens.ts";
+import { addCountTokensRoute, COUNTING } from "./count-tokens.ts";
 import { fillIn } from "./estimate.ts";
 import { EventMeter } from "./event-meter.ts";
 import { Overheads } from "./families.ts";
@@ -134,7 +134,9 @@ export default function meter(services: Services, settings: Settings): Plugin {
   return {
     name: "meter",
     routes(router) {
-      counting = addCountTokensRoute(router, services);
+      // Each reload asks for the routes again.
+      counting ??= services.newThreads(COUNTING);
+      addCountTokensRoute(router, counting, services);
     },
     async start() {
       services.bodyMeasures.provide(CONTENTS);

@@ -52,9 +52,10 @@ t.test("two gateways whose Postgres is down", async (t) => {
     postgres = await startPostgresServer();
     parts = await startProduction({}, { postgres });
   });
+  // `before` may have failed.
   t.teardown(() => {
-    postgres.signal("SIGCONT");
-    return parts.close();
+    postgres?.signal("SIGCONT");
+    return parts ? parts.close() : postgres?.stop();
   });
   t.beforeEach(async () => {
     customer = await knownCustomer(parts.gateways);

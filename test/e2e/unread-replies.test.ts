@@ -49,4 +49,27 @@ t.test("a gateway that keeps at most 1 MB of replies that are not read", async (
     await until("all are committed", async () => (await charges()).length === STREAMS);
     for (const call of await charges()) t.match(String(call["cost_vnd"]), /[1-9]/);
   });
+
+  t.test("charges the images of a client that has left, though there is no room", async (t) => {
+    const path = "/v1/images/generations";
+    const customer = await createCustomer(gateway, { creditVnd: 1_000_000 });
+    // Two of these replies have no room beside one another.
+    const directive = { image_bytes: 300_000, images: 2, delay_ms: 60_000, until: "left" };
+    const body = bodyOf(path, directive, { n: 2, size: "256x256" });
+    const clients: RawClient[] = [];
+    for (let n = 0; n < 6; n++) {
+      const client = await RawClient.open(gateway.port);
+      await client.send(rawPost(path, customer.key, body));
+      clients.push(client);
+    }
+    const waiting = async () => (await gateway.simulator.stats())[path]?.["open"];
+    await until("the provider has all calls", async () => (await waiting()) === clients.length);
+    for (const client of clients) client.destroy();
+    await gateway.simulator.release("left");
+    await noCallsInFlight(gateway);
+    const calls = () => usage(gateway, customer.accountId);
+    await until("all are committed", async () => (await calls()).length === clients.length);
+    for (const call of await calls()) t.match(call, { quantity: 2, cost_vnd: "2000" });
+    t.ok((await calls()).some(({ outcome }) => outcome === "gone"));
+  });
 });

@@ -28,9 +28,11 @@ for (const path of paths.split(",")) {
     t.fail("cannot load the file", { error });
   }
   while (!t.idle) await once(t, "idle");
-  try {
-    for (const end of endings.splice(0)) await end();
-  } catch (error) {
-    t.fail("cannot end the file", { error });
+  for (const end of endings.splice(0)) {
+    try {
+      await end();
+    } catch (error) {
+      t.fail("cannot end the file", { error });
+    }
   }
 }

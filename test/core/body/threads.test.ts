@@ -96,7 +96,7 @@ t.test(
     const own = [1, 2, 3].map((said) => echo(made, `own ${said}`, callOf(`key ${said}`, "K")));
     const others = ["A", "B", "C"].map((id) => echo(made, id, callOf(id)));
     const [tooMany, busy] = await Promise.all([own[2], others[2]]);
-    t.match(tooMany, { status: 429, headers: ["retry-after", "1"] });
+    t.match(tooMany, { status: 429, code: "rate_limit_exceeded", headers: ["retry-after", "1"] });
     t.match(busy, { status: 503, headers: ["retry-after", "1"] });
     release();
     const all = await outcomesOf([running, ...own, ...others]);
@@ -226,6 +226,25 @@ t.test("the body of a client that left takes no room of those that wait", async 
   t.equal(outcomeOf(await left), 503);
   release();
   t.strictSame(await outcomesOf([running, next]), ["running", "next"]);
+});
+
+t.test("the bodies of clients that left cost their account no turns", async (t) => {
+  const made = threads(t, { threads: 1 });
+  const { wait, release } = held();
+  const order: string[] = [];
+  const running = echo(made, "running", callOf(), wait);
+  const left = ["l1", "l2"].map((said) => {
+    const call = callOf(said, "A");
+    return { call, result: echo(made, said, call) };
+  });
+  const note = (said: string, account: string) =>
+    echo(made, said, callOf(said, account)).then(() => order.push(said));
+  const all = [note("a", "A"), note("b1", "B"), note("b2", "B")];
+  for (const { call } of left) call.gone = true;
+  release();
+  await Promise.all([running, ...all]);
+  t.strictSame(order, ["a", "b1", "b2"]);
+  t.strictSame(await outcomesOf(left.map(({ result }) => result)), [503, 503]);
 });
 
 t.test("the body of a client that left while it waited is not worked on", async (t) => {

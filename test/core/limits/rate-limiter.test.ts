@@ -89,6 +89,13 @@ t.test("the rate limiter", async (t) => {
     t.equal(limiter.takeCall("key", 60, 5).allowed, true);
   });
 
+  t.test("keeps the limit of a key, however many strangers are counted", async (t) => {
+    const limiter = new EmbeddedRateLimiter(stoppedClock());
+    t.ok(limiter.takeCall("key", 1, 1).allowed);
+    for (let at = 0; at < 100_000; at++) limiter.takeCall(`admin:address ${at}`, 1, 1);
+    t.notOk(limiter.takeCall("key", 1, 1).allowed);
+  });
+
   t.test("does not count refused calls, so constant retries do not lock a key out", async (t) => {
     const clock = stoppedClock();
     const limiter = new EmbeddedRateLimiter(clock);

@@ -39,17 +39,18 @@ async function setUp(t: Test, fields: object = {}) {
     wantsUsage: false,
   };
   const fail = () => assert.fail("nothing has come back");
+  const failed: unknown[] = [];
   const listener: AttemptListener = {
     sent: () => {},
     replied: fail,
     received: fail,
     completed: fail,
-    failed: fail,
+    failed: (error) => failed.push(error),
     bug: fail,
   };
   const { log, lines } = recordedLog();
   const dispatch = new Dispatch(call, wires.messages, upstreams, clock, log, listener);
-  return { call, upstream, dispatch, sent, lines };
+  return { call, upstream, dispatch, sent, failed, lines };
 }
 
 t.test("an attempt", async (t) => {
@@ -91,6 +92,25 @@ t.test("an attempt", async (t) => {
     dispatch.send();
     t.equal(sent.length, 1);
     t.strictSame(kept, ["authorization", "Bearer kept"]);
+  });
+
+  t.test("without a list of credentials fails, and the call is not left to wait", async (t) => {
+    for (const wrong of [
+      undefined,
+      null,
+      "x-api-key",
+      {},
+      Promise.resolve(),
+      Promise.resolve({}),
+    ]) {
+      const { upstream, dispatch, sent, failed } = await setUp(t);
+      t.capture(upstream.adapter, "authorise", () => wrong);
+      t.ok(dispatch.prepare());
+      dispatch.send();
+      await turn();
+      t.match(failed, [{ code: "no credentials: no list" }]);
+      t.strictSame(sent, []);
+    }
   });
 
   for (const [end, settle] of [

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import t, { type Test } from "tap";
 import { RequestBody } from "../../../core/body/request-body.ts";
+import { GONE, type Outcome } from "../../../core/plugin/call.ts";
 import { type ClientEnd, Exchange } from "../../../core/upstream/exchange.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
 import { newCall } from "../../support/call.ts";
@@ -63,15 +64,15 @@ async function setUp(t: Test, given: Given) {
     data: (bytes: Uint8Array) => got.push(`bytes ${JSON.stringify(Buffer.from(bytes).toString())}`),
     end: ({ kind }: { kind: string }) => got.push(kind),
   };
-  const client: ClientEnd = {
+  const client = {
     ...{ flush: () => {}, dropWhole: () => {}, keepAlive: () => {}, isStreamOpen: false },
-    refusalOfSize: () => undefined,
-    bug: (error) => assert.fail(String(error)),
-  };
+    refusalOfSize: (_bytes: number): Outcome | undefined => undefined,
+    bug: (error: unknown) => assert.fail(String(error)),
+  } satisfies ClientEnd;
   const exchange = new Exchange(call, sink, client, upstreams, clock, log);
   exchange.start();
   call.gone = gone;
-  return { exchange, got, call, clock, upstream };
+  return { exchange, client, got, call, clock, upstream };
 }
 
 for (const [what, gone, blanks] of [
@@ -126,6 +127,18 @@ t.test("a whole reply is passed on once it is whole, also to a client that has l
     t.equal(got.at(-1), "complete");
     t.strictSame(call.replyBody, JSON.parse(whole));
   }
+});
+
+t.test("a whole reply without room for it ends the call of a client that has left", async (t) => {
+  const { call, client, exchange, got } = await setUp(t, { gone: true });
+  client.refusalOfSize = (bytes) => (bytes > 9 ? GONE : undefined);
+  exchange.sent();
+  exchange.replied(200, { "content-type": "application/json" });
+  exchange.received(Buffer.alloc(9));
+  t.strictSame(got, []);
+  exchange.received(Buffer.alloc(1));
+  t.strictSame(got, ["gone"]);
+  t.ok(call.taken, "the provider bills it, and so does the gateway");
 });
 
 t.test("a stream without content is left for another key", async (t) => {

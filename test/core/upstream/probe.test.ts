@@ -136,20 +136,22 @@ t.test("a probe of an upstream", async (t) => {
     t.equal(sent.length, 0);
   });
 
-  for (const [how, authorise] of [
-    ["rejects", () => Promise.reject(new Error("a secret"))],
+  for (const [how, authorise, code] of [
+    ["rejects", () => Promise.reject(new Error("a secret")), "Error"],
+    ["returns nothing", () => Promise.resolve(undefined), "no list"],
     [
       "throws",
       () => {
         throw Object.assign(new Error("a secret"), { code: "ENOENT" });
       },
+      "ENOENT",
     ],
   ] as const) {
     t.test(`whose kind ${how} has no credentials, like an operator's trial`, async (t) => {
       const { breakers, chosen, keys, lines, upstream } = await setUp(t);
       t.capture(upstream.adapter, "authorise", authorise);
       t.equal(await chosen(), "other");
-      const reason = `no credentials: ${how === "throws" ? "ENOENT" : "Error"}`;
+      const reason = `no credentials: ${code}`;
       const reasons = () => [...breakers].map(({ breaker }) => breaker.lastFailure?.reason);
       await until("the probe is over", () => reasons().includes(reason));
       t.match(lines.at(-1), { upstream: "main", model: "plain-1", reason });

@@ -1,8 +1,10 @@
+import assert from "node:assert/strict";
 import t from "tap";
-import { type Refusal, refuse } from "../../../core/plugin/index.ts";
+import { type Refusal, refuse, v } from "../../../core/plugin/index.ts";
 import type { PlainRequest, Route } from "../../../core/plugin/router.ts";
 import type { Count } from "../../../plugins/meter/count-thread.ts";
 import { addCountTokensRoute } from "../../../plugins/meter/count-tokens.ts";
+import meter, { options } from "../../../plugins/meter/index.ts";
 import type { CountedInput } from "../../../plugins/meter/tokenize.ts";
 import { deskOf, modelOf } from "../../support/plugin-desk.ts";
 
@@ -21,7 +23,6 @@ async function reply(count: Count | Refusal) {
   let route: Route | undefined;
   const { services } = deskOf({
     config: { limits: { bodyBytesMax: 123 } },
-    newThreads: () => ({ run }),
     modelNames: {
       current: {
         resolve(name: unknown, endpoint: { protocol: string }) {
@@ -33,7 +34,7 @@ async function reply(count: Count | Refusal) {
     },
   });
   const router = { addRoute: (added: Route) => (route = added) };
-  addCountTokensRoute(router as never, services);
+  addCountTokensRoute(router as never, { run } as never, services);
   if (route?.access !== "key") throw new Error("the route needs no key");
   const body = Buffer.from("{}");
   const request = { body, requestId: "R", keyId: "K", accountId: "A" };
@@ -71,5 +72,16 @@ t.test("counting tokens", async (t) => {
     t.equal(invalid.asked.length, 1);
     const tooMany = refuse.rateLimited("too many");
     t.equal((await reply(tooMany)).got, tooMany);
+  });
+
+  t.test("keeps its threads when a reload asks for the routes again", async (t) => {
+    let made = 0;
+    const { services } = deskOf({
+      config: { limits: { bodyBytesMax: 1 }, headers: { prefix: "x-svc-" } },
+      newThreads: () => ({ run: () => assert.fail("nothing is counted"), made: ++made }),
+    });
+    const plugin = meter(services, v.parse(options, {}));
+    for (const _ of [1, 2]) plugin.routes?.({ addRoute: () => {} } as never);
+    t.equal(made, 1);
   });
 });
