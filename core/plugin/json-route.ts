@@ -34,7 +34,10 @@ interface JsonRoute<Visitor> {
 export interface OperatorRoute extends JsonRoute<Operator> {
   /** The least right that it needs. Default: `read` for a GET, `owner` for a change. */
   readonly right?: Right;
-  /** True if an operator must have proved lately who it is, as for money: with it a stolen session takes an account. */
+  /**
+   * True if an operator must have proved lately who it is, as for money: with it a stolen session takes an account. Default:
+   * true for a change with the right refund, money or owner. A function decides by the request.
+   */
   readonly needsProof?: true | ((request: PlainRequest) => boolean);
   /** Returns about what an id of the request names: fields for the audit trail, beside its own. `account_id`: whose it is. */
   subject?(
@@ -91,9 +94,9 @@ export function addOperatorRoutes(
     const enter = async (request: PlainRequest) => {
       const operator = await services.guards.operator.current(request);
       if (isRefusal(operator)) return operator;
-      const isProven =
+      const mustProve =
         isChange && (typeof needsProof === "function" ? needsProof(request) : needsProof);
-      return missing(operator, right, isProven) ?? operator;
+      return missing(operator, right, mustProve) ?? operator;
     };
     const handler = handlerOf(services, audited, enter);
     addRoute(router, prefix, route, { handler, forOperators: true, right });
@@ -103,14 +106,14 @@ export function addOperatorRoutes(
 const PROVEN: readonly Right[] = ["refund", "money", "owner"];
 
 /** Returns a refusal if the operator lacks a right, or has to prove once more who it is. */
-function missing({ role, needsProof }: Operator, right: Right, isProven: boolean) {
+function missing({ role, needsProof }: Operator, right: Right, mustProve: boolean) {
   if (!roles.allow(role, right)) {
     const allowed = roles.names.filter((name) => roles.allow(name, right)).join(", ");
     return refuse.forbidden(`This needs the role ${allowed}; yours is ${role}.`, {
       code: "role_forbids",
     });
   }
-  if (!isProven || !needsProof) return undefined;
+  if (!mustProve || !needsProof) return undefined;
   return refuse.forbidden("Send your password or a code to POST /admin/v1/proof first.", {
     code: "proof_required",
   });
@@ -271,6 +274,7 @@ function refused({ status, type, message, param, code, headers }: Refusal): Plai
 
 const FIELDS_MAX = 20;
 const FIELD_CHARACTERS_MAX = 500;
+const CONTROL = /[\p{Cc}\p{Cs}]/u;
 
 /**
  * Runs an operator's action. Writes its row in the audit trail before it, and adds the status of the reply after it.
@@ -284,7 +288,10 @@ async function audit(
 ): Promise<PlainResponse | Refusal> {
   const { params, body, remoteAddress } = request;
   const fields = objectOf(parseJson(body.toString())) ?? {};
-  const { account_id, ...subject } = (await route.subject?.(params, fields)) ?? {};
+  // No schema has read the fields yet, and Postgres takes no text with a NUL.
+  const readable = Object.entries(fields).filter(([, value]) => !CONTROL.test(String(value)));
+  const about = await route.subject?.(params, Object.fromEntries(readable));
+  const { account_id, ...subject } = about ?? {};
   const account = String(params["account"] ?? account_id ?? fields["account"]);
   const id = await operatorActions.begin({
     operator: operator.name,

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { objectOf, parseJson } from "../../core/plugin/index.ts";
-import { reasonOf, refusesRecipient } from "./mail-failure.ts";
+import { delaysRecipient, reasonOf, refusesRecipient } from "./mail-failure.ts";
 import { mailText, type Texts } from "./mail-text.ts";
 import type { OperatorOptions } from "./options.ts";
 import { sendJson } from "./send-json.ts";
@@ -48,9 +48,8 @@ export function notDelivered(
 ): Pick<NotDelivered, "failure" | "isFinal" | "retryMs"> {
   if (error instanceof NotDelivered) return error;
   const { code, response_code } = reasonOf(error);
-  const failure = String(
-    response_code ?? code ?? (error instanceof Error ? error.name : "unknown"),
-  );
+  const reason = String(response_code ?? code ?? (error instanceof Error ? error.name : "unknown"));
+  const failure = delaysRecipient(error) ? `${reason} recipient` : reason;
   return { failure, isFinal: refusesRecipient(error), retryMs: undefined };
 }
 

@@ -92,9 +92,8 @@ export default function messages(services: Services, settings: Options): Plugin 
     },
 
     routes(router) {
-      // All plugins have started: the one that signs customers in knows their addresses, and that of the links.
-      const { publicUrl } = services.customers.current;
-      if (sendsMail && publicUrl !== undefined) money.start();
+      // All plugins have started: the one that signs customers in knows their addresses.
+      if (sendsMail) money.start();
       if (sendsMail || channels.names.length > 0) outbox.start();
       addPublicRoutes(router, services, PREFIX, unsubscribeRoutes(services));
       addCustomerRoutes(router, services, PREFIX, customerRoutes(services, settings));

@@ -6,6 +6,12 @@ export function reasonOf(error: unknown): { code: unknown; response_code: unknow
   return { code, response_code: responseCode };
 }
 
+/** Returns true if the server takes a mail to this recipient later: a full mailbox, a greylist. It says nothing of others. */
+export function delaysRecipient(error: unknown): boolean {
+  const { code, command, responseCode } = isObject(error) ? error : {};
+  return code === "EENVELOPE" && command === "RCPT TO" && Number(responseCode) < 500;
+}
+
 /** The address or the mailbox of a recipient (RFC 3463); 5.1.7 and 5.1.8 are of the sender. */
 const OF_RECIPIENT = /^5\.(?:1\.(?!7\b|8\b)|2\.)/;
 /** Servers refuse the gateway with the codes of an unknown mailbox too, if they have no code of RFC 3463. */

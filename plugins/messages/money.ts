@@ -59,7 +59,9 @@ export class MoneyMessages {
   }
 
   private async look(): Promise<void> {
-    const { database, usage } = this.services;
+    const { customers, database, usage } = this.services;
+    // A reload may add the plugin that signs customers in: it knows the address of the links.
+    if (customers.current.publicUrl === undefined) return;
     const [claimed] = await database.query<{ through: bigint | null }>(
       "update message_looks set due_at = $2 where due_at <= $1 returning through",
       [this.at(0), this.at(LEASE_MS)],

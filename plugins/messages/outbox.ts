@@ -89,7 +89,7 @@ const ROW = `id, account_id as "accountId", email, channel, kind, about, texts, 
 const IS_IN: Readonly<Record<MessageState, string>> = {
   waiting: "sent_at is null and failed_at is null",
   failed: "failed_at is not null",
-  sent: "sent_at is not null",
+  sent: "sent_at is not null and failure is null",
 };
 
 /** Of a message by its id, or of all that were given up. */
@@ -226,9 +226,12 @@ export class Outbox {
         from (
           select created_at as since from messages
           where sent_at is null and failed_at is null and attempts > 0 and channel is null
+            and (failure like '% recipient') is not true
           union all select $2
         ) failing
-        where since > coalesce((select max(sent_at) from messages where channel is null), '-infinity')
+        where since > coalesce(
+          (select max(sent_at) from messages where channel is null and failure is null), '-infinity'
+        )
       ) as "lateSeconds"
       from messages where failed_at is not null and channel is null`,
       [this.at(0), this.parts.secretMails.failingSince ?? null],
@@ -293,7 +296,7 @@ export class Outbox {
     );
   }
 
-  /** Sends one message, or deletes it if it has no recipient. Returns false if it waits, or was given up. */
+  /** Sends one message. One without a recipient is kept as if it were sent: else its cause would write it again. Returns false if it waits, or was given up. */
   private async send(message: Claimed): Promise<boolean> {
     const { services } = this.parts;
     const { counts } = this.parts.secretMails;
@@ -301,15 +304,14 @@ export class Outbox {
     const { database, log } = services;
     try {
       const isSent = await this.deliver(message);
-      if (!isSent) {
-        await database.query("delete from messages where id = $1", [id]);
-        return true;
+      if (isSent) {
+        counts.sent++;
+        failpoint("message.sent");
       }
-      counts.sent++;
-      failpoint("message.sent");
-      await database.query("update messages set sent_at = $2, failure = null where id = $1", [
+      await database.query("update messages set sent_at = $2, failure = $3 where id = $1", [
         id,
         this.at(0),
+        isSent ? null : "no recipient",
       ]);
       return true;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { type Services, TIMED_OUT, withTimeout } from "../../core/plugin/index.ts";
-import { reasonOf, refusesRecipient } from "./mail-failure.ts";
+import { delaysRecipient, reasonOf, refusesRecipient } from "./mail-failure.ts";
 import { mailText } from "./mail-text.ts";
 import type { Transport } from "./transport.ts";
 
@@ -18,6 +18,7 @@ const AT_ONCE = 2;
 /** Delays of retries: long enough for a mail server to restart. After the last retry the customer can ask again. */
 const RETRIES_MS = [1_000, 5_000, 20_000, 60_000];
 const STOP_MS = 5_000;
+const FAILING_MS = 3_600_000;
 
 /**
  * Sends mails in the background, so that no reply waits for the mail server, or reveals by its time whether there was a
@@ -29,8 +30,8 @@ export class SecretMails {
   private readonly running = new Set<Promise<void>>();
   /** Since the start. Of those that were given up: `refused` by their recipients, to a `channel`, or `failed`. */
   readonly counts = { sent: 0, refused: 0, channel: 0, failed: 0 };
-  /** When the first mail failed since the server has taken one; undefined if it has. A refused recipient is no failure. */
-  failingSince: Date | undefined;
+  /** Of the first and the last mail that failed since the server has taken one. Unix time in ms. */
+  private failing: { readonly sinceMs: number; readonly lastMs: number } | undefined;
   /** One for each mail that waits for a retry. */
   private readonly timers = new Set<NodeJS.Timeout>();
 
@@ -38,6 +39,12 @@ export class SecretMails {
     private readonly transport: Transport,
     private readonly services: Pick<Services, "log" | "clock">,
   ) {}
+
+  /** When the first mail failed since the server has taken one; undefined if it has, or if none has failed for an hour. */
+  get failingSince(): Date | undefined {
+    const { sinceMs, lastMs } = this.failing ?? { sinceMs: 0, lastMs: 0 };
+    return this.services.clock.now() - lastMs < FAILING_MS ? new Date(sinceMs) : undefined;
+  }
 
   /** True if `take` would refuse a job. */
   get isFull(): boolean {
@@ -97,13 +104,17 @@ export class SecretMails {
     try {
       await this.transport.send(mail.to, mailText(mail.texts, mail.language));
       this.counts.sent++;
-      this.failingSince = undefined;
+      this.failing = undefined;
     } catch (error) {
       const retryMs = RETRIES_MS[number - 1];
       const { code, response_code } = reasonOf(error);
       const failure = { kind: mail.kind, attempt: number, code, response_code };
       const isRefused = refusesRecipient(error);
-      if (!isRefused) this.failingSince ??= new Date(clock.now());
+      // A recipient who is refused is no failure of the server.
+      if (!isRefused && !delaysRecipient(error)) {
+        const lastMs = clock.now();
+        this.failing = { sinceMs: this.failing?.sinceMs ?? lastMs, lastMs };
+      }
       if (retryMs === undefined || isRefused) {
         this.counts[isRefused ? "refused" : "failed"]++;
         log.error(failure, "cannot send a mail; giving up");

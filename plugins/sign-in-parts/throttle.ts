@@ -22,8 +22,8 @@ const RATES = {
   code: { burst: 10, periodS: HOUR_S / 10 },
   /** Requests that cost a hash or a query, from one address. High, because many customers may share an address. */
   address: { burst: 60, periodS: 1 },
-  /** Wrong invitation codes from one address. */
-  invitation: { burst: 5, periodS: MINUTE_S },
+  /** Wrong invitation codes from one address. A right one counts until it is checked, and a class signs up at once. */
+  invitation: { burst: 30, periodS: MINUTE_S },
   /** Sign-ups without an invitation from one address. */
   signUp: { burst: 20, periodS: HOUR_S / 20 },
   /** Mails to one address, from all requests. */

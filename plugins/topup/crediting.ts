@@ -2,6 +2,7 @@ import { failpoint, PeriodicTask, type Services, ThrottledLog } from "../../core
 import { dayOfTransfer, decideBonuses, dropBonus, offersOf } from "./bonuses.ts";
 import type { Settings } from "./options.ts";
 import {
+  isInLedger,
   lastReceived,
   markCredited,
   matchedTransfers,
@@ -63,7 +64,10 @@ export class Crediting {
     const { id, reference, accountId, amountMicroVnd, orderCode } = transfer;
     const { database, wallets } = this.services;
     if (accountId === null || amountMicroVnd === null) return;
-    if ((await this.isOfClosed(transfer)) && (await this.leave(id, "closed_account"))) return;
+    if (await this.isOfClosed(transfer)) {
+      // If the ledger has it, its mark is all that it lacks. Else another gateway has set it aside first.
+      if ((await this.leave(id, "closed_account")) || !(await isInLedger(database, id))) return;
+    }
     const result = await wallets.current.credit({
       accountId,
       amountMicroVnd,
@@ -87,7 +91,7 @@ export class Crediting {
     return (await this.services.accounts.find(accountId))?.status === "closed";
   }
 
-  /** Leaves a transfer to an operator. Returns false if the ledger has it: then its mark is all that it lacks. */
+  /** Leaves a transfer to an operator. Returns false if `setAside` does. */
   private async leave(id: string, cause: string): Promise<boolean> {
     const isLeft = await setAside(this.services.database, id, cause);
     if (isLeft) {

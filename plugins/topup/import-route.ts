@@ -12,8 +12,8 @@ import {
 } from "../../core/plugin/index.ts";
 import type { Crediting } from "./crediting.ts";
 import type { Settings } from "./options.ts";
-import { ordersByCode } from "./orders.ts";
-import type { Recorded, Recording } from "./recording.ts";
+import { closedOwners, ordersByCode } from "./orders.ts";
+import { type Recorded, type Recording, TooManyAlike } from "./recording.ts";
 import { readStatement, type StatementRow } from "./statement.ts";
 import { type NewTransfer, transferOf, transfersOfDays } from "./transfers.ts";
 
@@ -45,34 +45,42 @@ export function importRoute(
       return isRefusal(wanted) || !wanted.dry_run;
     },
     bodyBytesMax: BODY_BYTES_MAX,
-    async handle(request, operator) {
-      const wanted = readBody(statement, request.body);
-      if (isRefusal(wanted)) return wanted;
-      const read = readStatement(wanted.file, settings, new Date(clock.now()));
-      if (typeof read === "string") return refuse.badRequest(read, "file");
-      const reports = read.rows.map(({ report }) => report);
-      // A row of a file is as good as the word of its operator: it needs a second person if `assign` would.
-      const largest = wanted.dry_run ? undefined : await largestCredit(reports);
-      if (largest) {
-        const movement = { operator, request, ...largest };
-        const asked = await confirmation.needed(services, movement, undefined);
-        if (asked) return asked;
-      }
-      const shown = wanted.dry_run ? await foreseen(reports) : await recorded(reports);
-      const countOf = (outcome: string) => shown.filter((one) => one.outcome === outcome).length;
-      return done({
-        dry_run: wanted.dry_run,
-        known: countOf("known"),
-        new: countOf("new"),
-        unclear: countOf("unclear"),
-        outgoing: read.outgoing,
-        other_accounts: read.otherAccounts,
-        skipped_lines: read.skippedLines,
-        transfers: read.rows.map((row, at) => ({ ...rowJson(row), ...shown[at] })),
-        missing: await missing(reports, shown),
-      });
-    },
+    handle: (request, operator) =>
+      imported(request, operator).catch((error: unknown) => {
+        if (error instanceof TooManyAlike) return refuse.badRequest(error.message, "file");
+        throw error;
+      }),
   };
+
+  async function imported(
+    ...[request, operator]: Parameters<OperatorRoute["handle"]>
+  ): ReturnType<OperatorRoute["handle"]> {
+    const wanted = readBody(statement, request.body);
+    if (isRefusal(wanted)) return wanted;
+    const read = readStatement(wanted.file, settings, new Date(clock.now()));
+    if (typeof read === "string") return refuse.badRequest(read, "file");
+    const reports = read.rows.map(({ report }) => report);
+    // A row of a file is as good as the word of its operator: it needs a second person if `assign` would.
+    const largest = wanted.dry_run ? undefined : await largestCredit(reports);
+    if (largest) {
+      const movement = { operator, request, ...largest };
+      const asked = await confirmation.needed(services, movement, undefined);
+      if (asked) return asked;
+    }
+    const shown = wanted.dry_run ? await foreseen(reports) : await recorded(reports);
+    const countOf = (outcome: string) => shown.filter((one) => one.outcome === outcome).length;
+    return done({
+      dry_run: wanted.dry_run,
+      known: countOf("known"),
+      new: countOf("new"),
+      unclear: countOf("unclear"),
+      outgoing: read.outgoing,
+      other_accounts: read.otherAccounts,
+      skipped_lines: read.skippedLines,
+      transfers: read.rows.map((row, at) => ({ ...rowJson(row), ...shown[at] })),
+      missing: await missing(reports, shown),
+    });
+  }
 
   /** Returns the transfers of the statement's days that it does not have: the bank may never have booked them. */
   async function missing(
@@ -134,13 +142,16 @@ export function importRoute(
     );
   }
 
-  /** Returns the account of each, if its text names one order. */
+  /** Returns the account of each, if its text names one order of an account that is not closed. */
   async function ownersOf(reports: readonly NewTransfer[]): Promise<(string | undefined)[]> {
     const codes = reports.flatMap((report) => report.codes);
     const orders = await ordersByCode(database, [...new Set(codes)]);
+    const byCode = new Map(orders.map((order) => [order.code, order]));
+    const closed = await closedOwners(database, orders);
     return reports.map((report) => {
-      const named = orders.filter(({ code }) => report.codes.includes(code));
-      return named.length === 1 ? named[0]?.accountId : undefined;
+      const [order, ...others] = report.codes.flatMap((code) => byCode.get(code) ?? []);
+      const isOne = order !== undefined && others.length === 0 && !closed.has(order.accountId);
+      return isOne ? order.accountId : undefined;
     });
   }
 }

@@ -137,6 +137,19 @@ export function ordersByCode(database: Database, codes: readonly string[]): Prom
   ]);
 }
 
+/** Returns the accounts of these orders that are closed. */
+export async function closedOwners(
+  database: Database,
+  orders: readonly Order[],
+): Promise<ReadonlySet<string>> {
+  const owners = [...new Set(orders.map(({ accountId }) => accountId))];
+  const closed = await database.query<{ id: string }>(
+    "select closed.id from closed_accounts() closed (id) where closed.id = any ($1::text::uuid[])",
+    [`{${owners.join(",")}}`],
+  );
+  return new Set(closed.map(({ id }) => id));
+}
+
 /** Returns the orders of an amount made in a period that no transfer has paid yet, newest first: at most 20. */
 export function unpaidOrders(
   database: Database,

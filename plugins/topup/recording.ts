@@ -17,11 +17,14 @@ export interface Recorded {
   readonly isNew: boolean;
 }
 
-type Verdicts = ReturnType<typeof identify>;
+type Verdicts = Awaited<ReturnType<typeof identify>>;
+
+/** A statement of so many transfers cannot be compared at once. */
+export class TooManyAlike extends Error {}
 
 const ATTEMPTS = 10;
-/** More than there are of any amount in a month. */
-const ALIKE_MAX = 20_000;
+/** Of all amounts that a statement has, on its days and those around them: 4,000 a day. */
+const ALIKE_MAX = 100_000;
 const DAY_MS = 86_400_000;
 
 /**
@@ -73,11 +76,15 @@ export class Recording {
       ALIKE_MAX,
     );
     if (recorded.length === ALIKE_MAX) {
-      throw new Error(`${ALIKE_MAX} transfers or more have these amounts; import fewer days`);
+      const message = `${ALIKE_MAX} transfers or more have these amounts in these weeks; import fewer days at once.`;
+      throw new TooManyAlike(message);
     }
     const known = recorded.map((transfer) => ({
       ...transfer,
-      codes: codesIn([transfer.content ?? "", transfer.orderCode ?? ""], this.prefix),
+      codes: codesIn(
+        [transfer.content, transfer.bankReference, transfer.orderCode].map((text) => text ?? ""),
+        this.prefix,
+      ),
     }));
     return identify(reports, known);
   }

@@ -111,7 +111,7 @@ export function readStatement(
     occurrences.set(facts, nth);
     const given = cell("id") ?? "";
     const id = /^\d{5,15}$/.test(given) ? given : `statement:${digest(facts)}:${nth}`;
-    const texts = [cell("code"), content].filter((text) => text !== null);
+    const texts = [cell("code"), cell("reference"), content].filter((text) => text !== null);
     rows.push({
       line,
       report: {

@@ -381,3 +381,13 @@ export async function setAside(database: Database, id: string, cause: string): P
   );
   return found.length > 0;
 }
+
+/** Returns true if a transfer is matched, and the ledger has its credit. */
+export async function isInLedger(database: Database, id: string): Promise<boolean> {
+  const found = await database.query(
+    `select from bank_transfers
+    where id = $1 and state = 'matched' and has_movement(reference, account_id, amount)`,
+    [id],
+  );
+  return found.length > 0;
+}

@@ -44,7 +44,7 @@ begin
 end
 $$;
 
--- For migrations of plugins.
+-- For plugins.
 create function closed_accounts() returns setof uuid language sql stable as $$
   select id from accounts where status = 'closed'
 $$;

@@ -149,7 +149,7 @@ function closedTo(email: string, { sign_up, sign_up_domains }: Options): Refusal
   return refuse.forbidden(message, { code: "email_domain_refused", param: "email" });
 }
 
-/** Refuses a sign-up without a valid code, before it counts as a mail to the address. Wrong codes are limited as passwords are. */
+/** Refuses a sign-up without a valid code, before it counts as a mail to the address. Wrong codes are limited. */
 async function invited(
   context: AccountContext,
   request: PlainRequest,

@@ -66,8 +66,8 @@ export function list<Row extends object>(
   readonly element: HTMLElement;
   /** Reads the rows again. */
   reload(): Promise<void>;
-  /** Reads the first rows again, unless more than those are shown. Rejects if that fails. */
-  refresh(): Promise<void>;
+  /** Reads the first rows again, or returns false: more than those are shown. Rejects if that fails. */
+  refresh(): Promise<boolean>;
 } {
   const { signal, columns, title } = of;
   let shown: Row[] = [];
@@ -148,15 +148,17 @@ export function list<Row extends object>(
     reload,
     async refresh() {
       const request = latest;
-      if (shown.length > SHOWN) return;
+      if (shown.length > SHOWN) return false;
       const found = await of.load(bar.value(), SHOWN, {});
       const isSame = JSON.stringify(found.rows) === JSON.stringify(shown);
       // More rows go on from the last one that is shown.
       const isLonger = shown.length > SHOWN || more.hasAttribute("aria-busy");
-      if (isSame || isLonger || signal.aborted || request !== latest) return;
+      if (isSame) return true;
+      if (isLonger || signal.aborted || request !== latest) return false;
       shown = [...found.rows];
       next = found.next;
       draw(found.note);
+      return true;
     },
   };
 }

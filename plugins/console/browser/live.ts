@@ -12,12 +12,13 @@ const PAUSE_MAX_MS = 5 * 60_000;
 /**
  * Calls `refresh` again and again until `signal` aborts: 10 s after the last reading, later after failures, and only while
  * the page is visible. While it fails, a notice above `place` says of when that is; `isShown`: it shows a first reading.
+ * `refresh` returns false if it has read nothing that is shown.
  */
 export function keepFresh(
   place: HTMLElement,
   signal: AbortSignal,
-  refresh: () => Promise<void>,
-  isShown = true,
+  refresh: () => Promise<boolean>,
+  isShown = false,
 ): void {
   let readAt = isShown ? Date.now() : undefined;
   let stale: HTMLElement | undefined;
@@ -29,10 +30,12 @@ export function keepFresh(
     if (signal.aborted || document.hidden || isRunning) return;
     isRunning = true;
     try {
-      await refresh();
+      const isRead = await refresh();
       failures = 0;
-      readAt = Date.now();
-      showStale(undefined);
+      if (isRead) {
+        readAt = Date.now();
+        showStale(undefined);
+      }
     } catch (error) {
       failures += 1;
       if (readAt !== undefined && !signal.aborted)
@@ -77,7 +80,7 @@ export function keepFresh(
 export async function showFresh(
   place: HTMLElement,
   signal: AbortSignal,
-  refresh: () => Promise<void>,
+  refresh: () => Promise<boolean>,
 ): Promise<void> {
   const first = async (): Promise<boolean> => {
     try {

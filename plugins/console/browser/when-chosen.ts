@@ -6,8 +6,10 @@ export function whenChosen(form: HTMLElement, changed: () => void): void {
   let isTyping = false;
   let isNew = false;
   const settle = () => {
-    if (isNew) changed();
+    if (!isNew) return;
+    // Before: what is changed may take the focus from the field.
     isNew = false;
+    changed();
   };
   form.addEventListener("keydown", ({ key }) => {
     isTyping = key !== "Enter";

@@ -42,6 +42,7 @@ create table messages (
   attempts integer not null default 0,
   -- The code of the last attempt's failure; null while one is under way.
   failure text,
+  -- Also of one that has no recipient: that is its failure.
   sent_at timestamptz,
   -- When it was given up.
   failed_at timestamptz,

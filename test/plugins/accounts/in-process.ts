@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Gateway } from "../../../core/boot/gateway.ts";
-import { loadConfig } from "../../../core/config/load.ts";
+import { type GatewayConfig, loadConfig } from "../../../core/config/load.ts";
 import type { Clock } from "../../../core/process/clock.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { createLog } from "../../../core/process/log.ts";
@@ -19,6 +19,7 @@ export interface GatewayInProcess {
   readonly url: string;
   readonly adminToken: string;
   readonly gateway: Gateway;
+  readonly config: GatewayConfig;
   readonly mailServer: TestMailServer;
   /** Moves the clock forward. */
   pass(ms: number): void;
@@ -27,10 +28,11 @@ export interface GatewayInProcess {
   close(): Promise<void>;
 }
 
-/** `messages`: options of that plugin. */
+/** `messages`: options of that plugin. `without`: a plugin of `config` that only a reload adds. */
 export async function bootInProcess(
   simulatorPort = 1,
   messages: JsonObject = {},
+  without?: string,
 ): Promise<GatewayInProcess> {
   const mailServer = await startMailServer();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
@@ -48,11 +50,14 @@ export async function bootInProcess(
     now: () => Date.now() + passedMs,
     monotonic: () => performance.now() + passedMs,
   };
-  const gateway = await Gateway.start(loaded.config, createLog("silent"), clock);
+  const { config } = loaded;
+  const plugins = config.plugins.filter(({ name }) => name !== without);
+  const gateway = await Gateway.start({ ...config, plugins }, createLog("silent"), clock);
   return {
     url: gateway.address,
     adminToken: ADMIN_TOKEN,
     gateway,
+    config,
     mailServer,
     pass(ms) {
       passedMs += ms;

@@ -396,9 +396,10 @@ t.test("sign-up", async (t) => {
 
     // A class signs up from one address: the invitation's uses are its limit.
     const [school, spring] = [visitor(), await invite({ uses: 25 })];
-    for (let n = 0; n < 25; n++) {
-      t.equal(await tried(String(spring["code"]), newEmail(), school), 202, `student ${n}`);
-    }
+    const students = Array.from({ length: 25 }, () =>
+      tried(String(spring["code"]), newEmail(), school),
+    );
+    t.strictSame(await Promise.all(students), Array(25).fill(202));
     t.equal(await tried(String(spring["code"]), newEmail(), school), "wrong_invitation");
 
     const three = await invite({});
@@ -408,10 +409,10 @@ t.test("sign-up", async (t) => {
     t.strictSame([await revoke(), await revoke()], [200, 404]);
     const guesser = visitor();
     const guesses = [];
-    for (let n = 0; n < 6; n++) {
+    for (let n = 0; n < 31; n++) {
       guesses.push(await tried(String(three["code"]), newEmail(), guesser));
     }
-    t.strictSame(guesses, [...Array(5).fill("wrong_invitation"), "too_many_attempts"]);
+    t.strictSame(guesses, [...Array(30).fill("wrong_invitation"), "too_many_attempts"]);
   });
 
   t.test("is only for the domains that the operator lists, or closed", async (t) => {

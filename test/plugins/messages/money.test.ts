@@ -45,6 +45,18 @@ t.test("a mail leads to the page for top-ups only if there is one", async (t) =>
   t.match(enWithout, "See your balance here: https://a.test/dashboard You");
 });
 
+t.test("mails about money begin with a reload that adds accounts", async (t) => {
+  const world = await bootInProcess(1, {}, "accounts");
+  t.teardown(() => world.close());
+  await world.gateway.reload(world.config);
+  const { accountId } = await signedUp(world, world.mailServer);
+  await until("a top-up is mailed", async () => {
+    await credit(world, accountId, 1);
+    world.pass(LOOK_MS);
+    return world.mailServer.mails.some(({ subject = "" }) => subject.includes("vào số dư"));
+  });
+});
+
 t.test("mails about money", async (t) => {
   const simulator = await startTestSimulator();
   const world: GatewayInProcess = await bootInProcess(simulator.port);

@@ -261,12 +261,25 @@ t.test("a mail server that refuses the gateway, or one customer", async (t) => {
     await mailServer.stop();
     mailServer = await startMailServer({ user, password: "right" }, port);
     mailServer.senderRefusals.push(550);
+    booted.pass(20 * MINUTE_MS);
     await failsWith("550");
     t.strictSame(await messages(booted, "failed"), []);
     booted.pass(60 * MINUTE_MS);
     await mailServer.mailTo(email, /News/);
     await until("nothing waits", async () => (await messages(booted)).length === 0);
     t.match(await outbox.state(), { givenUp: 0, newestGivenUp: null, lateSeconds: 0 });
+    const kept = "select sent_at from messages where cause = 'credited'";
+    t.equal((await services.database.query(kept)).length, 1, "it is written once");
+  });
+
+  t.test("by a recipient that it takes later: no mail is late", async (t) => {
+    mailServer.refusals.push(450);
+    await write("greylisted");
+    await failsWith("450 recipient");
+    t.equal((await outbox.state()).lateSeconds, 0);
+    booted.pass(20 * MINUTE_MS);
+    await mailServer.mailTo(email, /News/, 2);
+    await until("nothing waits", async () => (await messages(booted)).length === 0);
   });
 
   t.test("given-up mails are sent again, or deleted, all at once", async (t) => {
@@ -283,7 +296,7 @@ t.test("a mail server that refuses the gateway, or one customer", async (t) => {
     t.ok(newestGivenUp && booted.now() - Number(newestGivenUp) < MINUTE_MS);
     const post = (path: string) => admin(booted, "POST", `/messages/${path}`, {});
     t.match((await post("retry-all")).body, { messages: 2 });
-    await mailServer.mailTo(email, /News/, 3);
+    await mailServer.mailTo(email, /News/, 4);
     await giveUp("c");
     const [failed] = await messages(booted, "failed");
     t.equal((await post(`${failed?.["id"]}/drop`)).status, 200);
@@ -335,6 +348,19 @@ t.test("a mail server that takes no mails with a link, while the outbox has none
   await ask();
   booted.pass(20 * MINUTE_MS);
   t.equal(await lateSeconds(), 0);
+
+  // Nor is a mailbox that is full, or a greylist.
+  const later = { command: "RCPT TO", responseCode: 450, response: "450 4.2.0 Greylisted" };
+  failure = { code: "EENVELOPE", ...later };
+  await ask();
+  booted.pass(20 * MINUTE_MS);
+  t.equal(await lateSeconds(), 0);
+  failure = { code: "EENVELOPE", ...later, command: "MAIL FROM" };
+  await ask();
+  booted.pass(20 * MINUTE_MS);
+  t.ok((await lateSeconds()) >= 1_200);
+  booted.pass(60 * MINUTE_MS);
+  t.equal(await lateSeconds(), 0, "if none was sent for an hour");
 
   // Any gateway's mail shows that the server takes them.
   failure = { code: "ECONNREFUSED" };

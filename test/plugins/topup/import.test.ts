@@ -204,6 +204,51 @@ t.test("a statement", async (t) => {
     t.match(whole.body["transfers"], [{ outcome: "known" }, { outcome: /known|unclear/ }]);
   });
 
+  t.test(
+    "asks about a payment a week later whose reference the bank or the order repeats",
+    async (t) => {
+      for (const [first, again, content] of [
+        // The order's code, which the customer uses again.
+        [undefined, undefined, ""],
+        [undefined, undefined, "CT tu 0123 toi 4567"],
+        // Of the day, by a teller: it may be the same one.
+        ["5213 - 12345", "5213 - 12345", ""],
+        ["5213 - 12345", "", "5213 12345"],
+      ] as const) {
+        const { amount, code, balance } = await ordering();
+        await told({
+          ...{ transferAmount: amount, content: code, referenceCode: first ?? code },
+          transactionDate: "2026-11-14 09:00:00",
+        });
+        t.equal(await balance(), String(amount));
+        const csv = row(again ?? code, amount, `${content} ${again === undefined ? "" : code}`);
+        t.strictSame(await outcomes(csv), ["unclear unmatched"], csv);
+        t.strictSame(await outcomes(csv), ["known unmatched"], csv);
+        // That of the same day is the one that SePay notified.
+        const same = row(again ?? code, amount, code, "2026-11-14");
+        t.strictSame(await outcomes(same), ["known credited"], same);
+        t.equal(await balance(), String(amount));
+      }
+      // SePay's notification of the second one, if a statement has the first.
+      const { amount, code } = await ordering();
+      const before = row(code, amount, code, "2026-11-14");
+      t.strictSame(await outcomes(before), ["new credited"]);
+      const id = 880_000_071;
+      await told({ id, transferAmount: amount, content: code, referenceCode: code });
+      const { body } = await admin(gateway, "GET", `/transfers/${id}`);
+      t.match(body, { state: "unmatched", cause: "alike" });
+    },
+  );
+
+  t.test("names no account of a customer who has left", async (t) => {
+    const { accountId, amount, code } = await ordering();
+    await gateway.gateway.services.accounts.setStatus(accountId, "closed");
+    const csv = row("FT26325095", amount, code);
+    const [foreseen] = await send([csv], true);
+    t.match(foreseen, { outcome: "new", state: "unmatched", account: null });
+    t.match(await send([csv]), [{ outcome: "new", state: "unmatched" }]);
+  });
+
   t.test("credits the second of two equal payments, of which SePay notified one", async (t) => {
     const { amount, code, balance } = await ordering();
     await told({ transferAmount: amount, content: code, referenceCode: "FT26325011" });

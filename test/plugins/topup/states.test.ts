@@ -1,5 +1,8 @@
+import assert from "node:assert/strict";
 import t from "tap";
 import type { JsonObject } from "../../../core/process/json.ts";
+import { Crediting } from "../../../plugins/topup/crediting.ts";
+import { transferOf } from "../../../plugins/topup/transfers.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
@@ -180,6 +183,13 @@ t.test("a transfer", async (t) => {
     const path = `/transfers/${String(told["id"])}`;
     const { body: kept } = await admin(gateway, "GET", path);
     t.match(kept, { state: "unmatched", cause: "closed_account", account: accountId });
+    t.equal((await wallet(gateway, accountId)).balance, "0");
+    // The sweep of another gateway read it while it was matched.
+    const { services } = gateway.gateway;
+    const read = await transferOf(services.database, String(told["id"]));
+    assert.ok(read);
+    await new Crediting(services).creditSoon({ ...read, state: "matched" });
+    t.match((await admin(gateway, "GET", path)).body, { state: "unmatched" });
     t.equal((await wallet(gateway, accountId)).balance, "0");
     // An operator who assigns it has decided.
     const decision = { account: accountId, reason: "pays a debt" };

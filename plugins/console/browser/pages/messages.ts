@@ -104,7 +104,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
   );
   keepFresh(messages.element, signal, async () => {
     // A form stays as it is until it is closed.
-    if (document.querySelector("dialog[open]") === null) await messages.refresh();
+    return document.querySelector("dialog[open]") === null && messages.refresh();
   });
 }
 

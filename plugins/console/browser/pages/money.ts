@@ -85,7 +85,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
   fill(root, pageHead(t("nav.money"), t("money.lead"), parts("")), transfers.element, vouchers);
   keepFresh(transfers.element, signal, async () => {
     // A form stays as it is until it is closed.
-    if (document.querySelector("dialog[open]") === null) await transfers.refresh();
+    return document.querySelector("dialog[open]") === null && transfers.refresh();
   });
 }
 

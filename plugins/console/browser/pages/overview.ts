@@ -24,6 +24,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   const refresh = async () => {
     const shown = await read();
     if (!signal.aborted) redraw(place, shown);
+    return !signal.aborted;
   };
   await showFresh(place, signal, refresh);
 }

@@ -60,20 +60,21 @@ export async function render({ root, signal }: PageContext): Promise<void> {
       readFigures(asked.get("period") === "day" ? "hour" : "minute"),
     ]);
     // A form stays as it is until it is closed.
-    if (signal.aborted || document.querySelector("dialog[open]")) return;
+    if (signal.aborted || document.querySelector("dialog[open]")) return false;
     latest = upstreams;
     known = figures;
     const shown = asked.get("state") === "trouble" ? upstreams.filter(isTroubled) : upstreams;
     redraw(
       place,
       filterLinks(asked),
-      shown.map((upstream) => one(upstream, figures, refresh)),
+      shown.map((upstream) => one(upstream, figures, async () => void (await refresh()))),
       shown.length === 0 && notice("good", t("upstreams.well")),
       el("p", { class: "hint" }, t("upstreams.process", { process })),
       commandLine(commandText("upstreams")),
       figures &&
         commandLine(commandText("traffic", { by: "upstream", ...periodOf(figures.steps) })),
     );
+    return true;
   };
   await showFresh(place, signal, refresh);
 }
