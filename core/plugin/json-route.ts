@@ -289,7 +289,8 @@ async function audit(
   const { params, body, remoteAddress } = request;
   const fields = objectOf(parseJson(body.toString())) ?? {};
   // No schema has read the fields yet, and Postgres takes no text with a NUL.
-  const readable = Object.entries(fields).filter(([, value]) => !CONTROL.test(String(value)));
+  const isText = (value: unknown) => typeof value === "string" && !CONTROL.test(value);
+  const readable = Object.entries(fields).filter(([, value]) => isText(value));
   const about = await route.subject?.(params, Object.fromEntries(readable));
   const { account_id, ...subject } = about ?? {};
   const account = String(params["account"] ?? account_id ?? fields["account"]);

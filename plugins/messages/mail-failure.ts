@@ -6,10 +6,14 @@ export function reasonOf(error: unknown): { code: unknown; response_code: unknow
   return { code, response_code: responseCode };
 }
 
+/** A server that stops or is in trouble, refuses to relay, or has a limit says so at the recipient too. */
+const OF_SERVER = /^(?:421\b|454\b|\d{3}[ -]4\.(?:[34]\.|7\.5\d\d\b))/;
+
 /** Returns true if the server takes a mail to this recipient later: a full mailbox, a greylist. It says nothing of others. */
 export function delaysRecipient(error: unknown): boolean {
-  const { code, command, responseCode } = isObject(error) ? error : {};
-  return code === "EENVELOPE" && command === "RCPT TO" && Number(responseCode) < 500;
+  const { code, command, responseCode, response } = isObject(error) ? error : {};
+  if (code !== "EENVELOPE" || command !== "RCPT TO") return false;
+  return Number(responseCode) < 500 && !OF_SERVER.test(String(response));
 }
 
 /** The address or the mailbox of a recipient (RFC 3463); 5.1.7 and 5.1.8 are of the sender. */

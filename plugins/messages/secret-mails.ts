@@ -113,7 +113,7 @@ export class SecretMails {
       // A recipient who is refused is no failure of the server.
       if (!isRefused && !delaysRecipient(error)) {
         const lastMs = clock.now();
-        this.failing = { sinceMs: this.failing?.sinceMs ?? lastMs, lastMs };
+        this.failing = { sinceMs: this.failingSince?.getTime() ?? lastMs, lastMs };
       }
       if (retryMs === undefined || isRefused) {
         this.counts[isRefused ? "refused" : "failed"]++;

@@ -140,7 +140,7 @@ export class Holds {
     return bucket
       .run("hold", [bucket.keys.revoked(keyId)], fields, read)
       .catch((error: unknown) => {
-        // Otherwise Redis said that it took none, or was not asked.
+        // Otherwise Redis took none, or took it in an epoch that has ended, with its holds.
         if (!isOutOfMemory(error) && !isJoining(error) && !(error instanceof RedisAway))
           this.lose(bucket, callId);
         throw error;

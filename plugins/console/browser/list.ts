@@ -68,10 +68,13 @@ export function list<Row extends object>(
   reload(): Promise<void>;
   /** Reads the first rows again, or returns false: more than those are shown. Rejects if that fails. */
   refresh(): Promise<boolean>;
+  /** When the rows were read; undefined if they could not be. */
+  readAt(): number | undefined;
 } {
   const { signal, columns, title } = of;
   let shown: Row[] = [];
   let latest = 0;
+  let readAt: number | undefined;
   const place = el("div", {}, waiting());
   const command = el("div", {});
   const bar = filterBar(of.filters, () => void reload());
@@ -103,6 +106,7 @@ export function list<Row extends object>(
     try {
       const found = await of.load(bar.value(), SHOWN, {});
       if (signal.aborted || request !== latest) return;
+      readAt = Date.now();
       shown = [...found.rows];
       next = found.next;
       fill(problem);
@@ -110,6 +114,7 @@ export function list<Row extends object>(
       announce(t("list.count", { count: shown.length }));
     } catch (error) {
       if (signal.aborted || request !== latest) return;
+      readAt = undefined;
       more.hidden = true;
       fill(
         place,
@@ -146,6 +151,7 @@ export function list<Row extends object>(
       card(title, place, problem, el("div", { class: "row spread" }, more, file), command),
     ),
     reload,
+    readAt: () => readAt,
     async refresh() {
       const request = latest;
       if (shown.length > SHOWN) return false;

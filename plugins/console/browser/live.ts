@@ -11,16 +11,16 @@ const PAUSE_MAX_MS = 5 * 60_000;
 
 /**
  * Calls `refresh` again and again until `signal` aborts: 10 s after the last reading, later after failures, and only while
- * the page is visible. While it fails, a notice above `place` says of when that is; `isShown`: it shows a first reading.
- * `refresh` returns false if it has read nothing that is shown.
+ * the page is visible. While it fails, a notice above `place` says of when that is, unless nothing was read yet; `readAt`: when
+ * something else read it. `refresh` returns false if it has read nothing that is shown.
  */
 export function keepFresh(
   place: HTMLElement,
   signal: AbortSignal,
   refresh: () => Promise<boolean>,
-  isShown = false,
+  readAt: () => number | undefined = () => undefined,
 ): void {
-  let readAt = isShown ? Date.now() : undefined;
+  let refreshedAt: number | undefined;
   let stale: HTMLElement | undefined;
   let failures = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -33,16 +33,17 @@ export function keepFresh(
       const isRead = await refresh();
       failures = 0;
       if (isRead) {
-        readAt = Date.now();
+        refreshedAt = Date.now();
         showStale(undefined);
       }
     } catch (error) {
       failures += 1;
-      if (readAt !== undefined && !signal.aborted)
+      const shownAt = Math.max(refreshedAt ?? 0, readAt() ?? 0);
+      if (shownAt > 0 && !signal.aborted)
         showStale(
           notice(
             "bad",
-            t("live.stale", { time: dateTime(new Date(readAt).toISOString()) }),
+            t("live.stale", { time: dateTime(new Date(shownAt).toISOString()) }),
             " ",
             failureText(error),
           ),
@@ -82,21 +83,21 @@ export async function showFresh(
   signal: AbortSignal,
   refresh: () => Promise<boolean>,
 ): Promise<void> {
-  const first = async (): Promise<boolean> => {
+  let readAt: number | undefined;
+  const first = async () => {
     try {
       await refresh();
-      return true;
+      readAt = Date.now();
     } catch (error) {
       if (!signal.aborted)
         fill(
           place,
           failed(error, () => void first()),
         );
-      return false;
     }
   };
-  const isShown = await first();
-  keepFresh(place, signal, refresh, isShown);
+  await first();
+  keepFresh(place, signal, refresh, () => readAt);
 }
 
 /**

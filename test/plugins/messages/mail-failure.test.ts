@@ -1,5 +1,5 @@
 import t from "tap";
-import { refusesRecipient } from "../../../plugins/messages/mail-failure.ts";
+import { delaysRecipient, refusesRecipient } from "../../../plugins/messages/mail-failure.ts";
 
 const refuses = (response: string, more: object = {}) =>
   refusesRecipient({
@@ -51,4 +51,32 @@ t.test("a server that refuses the gateway, or asks it to wait, refuses no recipi
   }
   t.equal(refuses("550 5.1.1 User unknown", { command: "MAIL FROM" }), false);
   t.equal(refuses("550 5.1.1 User unknown", { code: "EAUTH" }), false);
+});
+
+t.test("a server in trouble is not taken for a mailbox that waits", async (t) => {
+  const delays = (response: string) =>
+    delaysRecipient({
+      ...{ code: "EENVELOPE", command: "RCPT TO", response },
+      responseCode: Number(response.slice(0, 3)),
+    });
+  for (const response of [
+    "450 4.2.0 <an@example.com>: Recipient address rejected: Greylisted",
+    "451 4.7.1 Greylisting in action, please come back later",
+    "452 4.2.2 Mailbox full",
+    "450 4.1.2 Domain not found",
+    "450 Please try again",
+  ]) {
+    t.equal(delays(response), true, response);
+  }
+  for (const response of [
+    "421 4.3.2 Service shutting down",
+    "421 Too many connections",
+    "451 4.3.0 <an@example.com>: Temporary lookup failure",
+    "454 4.7.1 Relay access denied",
+    "451 4.4.1 Cannot reach the relay",
+    "451 4.7.500 Server busy",
+    "550 5.1.1 User unknown",
+  ]) {
+    t.equal(delays(response), false, response);
+  }
 });

@@ -361,6 +361,8 @@ t.test("a mail server that takes no mails with a link, while the outbox has none
   t.ok((await lateSeconds()) >= 1_200);
   booted.pass(60 * MINUTE_MS);
   t.equal(await lateSeconds(), 0, "if none was sent for an hour");
+  await ask();
+  t.ok((await lateSeconds()) < 60, "and not since the failure of then");
 
   // Any gateway's mail shows that the server takes them.
   failure = { code: "ECONNREFUSED" };

@@ -630,6 +630,12 @@ t.test("Chat requests: effort", async (t) => {
       sent: { thinking: { budget_tokens: 32_768 }, max_tokens: 64_768 },
     },
     {
+      rule: "an effort beside adaptive thinking that is not to be shown",
+      given: { ...effort, thinking: { type: "adaptive", display: "omitted" } },
+      sent: { thinking: { type: "adaptive", display: "omitted" } },
+      dropped: [],
+    },
+    {
       rule: "a model that does not think",
       profile: { thinking: "none" },
       given: { ...effort, thinking: { type: "adaptive" } },

@@ -102,10 +102,9 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     messages.element,
     may("operations") && channels(),
   );
-  keepFresh(messages.element, signal, async () => {
-    // A form stays as it is until it is closed.
-    return document.querySelector("dialog[open]") === null && messages.refresh();
-  });
+  // A form stays as it is until it is closed.
+  const refresh = async () => document.querySelector("dialog[open]") === null && messages.refresh();
+  keepFresh(messages.element, signal, refresh, messages.readAt);
 }
 
 async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {

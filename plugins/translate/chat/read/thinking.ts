@@ -42,14 +42,17 @@ export function addThinking(
     addGiven(given, request, circumstances, scope);
     return;
   }
-  if (given) dropOwn(given, scope);
+  const isAdaptive = given?.["type"] === "adaptive" && profile.thinking === "adaptive";
+  const display = isAdaptive && isGiven(given["display"]) ? given["display"] : undefined;
+  if (given) dropOwn(display === undefined ? given : { ...given, display: null }, scope);
   if (effort === undefined) return;
   if (effort === "none") {
     request.thinking = { type: "disabled" };
   } else if (profile.thinking === "adaptive") {
     request.output_config = { effort: clampEffort(effort, profile.effort_levels) };
     // Newer models omit their thoughts by default, and the client asked for reasoning.
-    if (mayThink(request)) request.thinking = { type: "adaptive", display: "summarized" };
+    if (mayThink(request))
+      request.thinking = { type: "adaptive", display: display ?? "summarized" };
   } else if (mayThink(request) && !circumstances.continuesUnsigned) {
     addBudget(BUDGETS[effort], request, circumstances.hasMaxTokens, profile);
   }

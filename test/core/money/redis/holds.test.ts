@@ -1,10 +1,10 @@
 import t from "tap";
-import { Bucket } from "../../../../core/money/redis/bucket.ts";
+import { Bucket, NotMember } from "../../../../core/money/redis/bucket.ts";
 import { BucketMap } from "../../../../core/money/redis/bucket-map.ts";
 import { Holds } from "../../../../core/money/redis/holds.ts";
 import { BucketKeys } from "../../../../core/money/redis/keys.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
-import type { RedisCommands } from "../../../../core/redis/client.ts";
+import { RedisAway, type RedisCommands } from "../../../../core/redis/client.ts";
 import { sentOperations } from "./sent-operations.ts";
 
 /** Enough that no void follows. */
@@ -16,7 +16,7 @@ t.test(
   "what Redis may have of a hold or a void without a reply is voided for some rounds",
   async (t) => {
     const done: string[] = [];
-    const state = { isReplying: true };
+    const state = { isReplying: true, error: new Error("no reply") };
     const bucket = {
       state: "ready",
       epoch: "1-a",
@@ -27,7 +27,7 @@ t.test(
         [callId]: string[],
         read: (reply: string[]) => unknown,
       ) {
-        if (!state.isReplying) throw new Error("no reply");
+        if (!state.isReplying) throw state.error;
         done.push(`${operation} ${callId}`);
         return read(["held", "5"]);
       },
@@ -52,6 +52,11 @@ t.test(
     t.strictSame([done.splice(0), await rounds()], [["void heard"], []]);
 
     state.isReplying = false;
+    for (const error of [new Error("OOM"), new NotMember("b00"), new RedisAway("close")]) {
+      state.error = error;
+      await holds.hold({ ...request, callId: "not taken" });
+    }
+    state.error = new Error("no reply");
     t.match(await holds.hold(request), { kind: "unavailable" });
     await holds.void("void", "A");
     await holds.round(bucket);
