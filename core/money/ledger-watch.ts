@@ -115,7 +115,7 @@ export class LedgerWatch {
     await this.task.stop();
     // The next start must know what was confirmed, even if a backup is restored in between. What is kept may be lost by a
     // fail-over that this process has not noticed.
-    await this.keepKnown().catch(() => {});
+    await this.keepAgain().catch(() => {});
   }
 
   /** Why no hold may be taken now; undefined if holds may be taken. */
@@ -160,7 +160,12 @@ export class LedgerWatch {
    * store does not reply.
    */
   async keepAgain(): Promise<void> {
-    await this.keepKnown();
+    const { history, kept } = this.options;
+    const { confirmed } = history;
+    this.known = merged(this.known, confirmed);
+    const all = await kept.keep(this.known, this.outdated);
+    this.known = merged(this.known, all);
+    this.kept = confirmed;
   }
 
   /** Accepts that the ledger lost commits. Call it only once every wallet that was loaded before is gone. */
@@ -190,7 +195,7 @@ export class LedgerWatch {
 
   private async compare(): Promise<void> {
     const { history } = this.options;
-    await this.keepKnown();
+    await this.keepAgain();
     const { known } = this;
     // The ledger is read last. So it has every known count, unless it lost commits.
     const ledger = await history.read([...known.commits.keys()]);
@@ -203,7 +208,7 @@ export class LedgerWatch {
     const old = [...known.commits].filter(([writer]) => isOld(writer));
     this.outdated = new Map(old);
     this.known = without(merged(this.known, ledger), this.outdated);
-    if (ledger.generation > known.generation) await this.keepKnown();
+    if (ledger.generation > known.generation) await this.keepAgain();
     this.found(undefined);
     // All that was kept when this comparison began: a store that had one of these would miss it.
     await this.forgetOld([...known.commits.keys()]);
@@ -217,15 +222,6 @@ export class LedgerWatch {
     await history.forgetOld(kept).catch((error: unknown) => {
       this.failures.warn({ err: error }, "cannot forget old writers; trying again in an hour");
     });
-  }
-
-  private async keepKnown(): Promise<void> {
-    const { history, kept } = this.options;
-    const { confirmed } = history;
-    this.known = merged(this.known, confirmed);
-    const all = await kept.keep(this.known, this.outdated);
-    this.known = merged(this.known, all);
-    this.kept = confirmed;
   }
 
   private found(reason: string | undefined): void {

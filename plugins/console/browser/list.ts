@@ -66,7 +66,7 @@ export function list<Row extends object>(
   readonly element: HTMLElement;
   /** Reads the rows again. */
   reload(): Promise<void>;
-  /** Reads the first rows again, or returns false: more than those are shown. Rejects if that fails. */
+  /** Reads the first rows again, or returns false: more than those are shown, or a form is open. Rejects if that fails. */
   refresh(): Promise<boolean>;
   /** When the rows were read; undefined if they could not be. */
   readAt(): number | undefined;
@@ -154,13 +154,15 @@ export function list<Row extends object>(
     readAt: () => readAt,
     async refresh() {
       const request = latest;
-      if (shown.length > SHOWN) return false;
+      // A form stays as it is until it is closed.
+      if (shown.length > SHOWN || document.querySelector("dialog[open]")) return false;
       const found = await of.load(bar.value(), SHOWN, {});
       const isSame = JSON.stringify(found.rows) === JSON.stringify(shown);
       // More rows go on from the last one that is shown.
       const isLonger = shown.length > SHOWN || more.hasAttribute("aria-busy");
+      if (!isSame && (isLonger || signal.aborted || request !== latest)) return false;
+      readAt = Date.now();
       if (isSame) return true;
-      if (isLonger || signal.aborted || request !== latest) return false;
       shown = [...found.rows];
       next = found.next;
       draw(found.note);

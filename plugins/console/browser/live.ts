@@ -9,18 +9,20 @@ import { t } from "./text.ts";
 const PAUSE_MS = 10_000;
 const PAUSE_MAX_MS = 5 * 60_000;
 
+/** A part of a page that the gateway changes. */
+interface Shown {
+  readonly element: HTMLElement;
+  /** Reads it again. Returns false if it has read nothing that is shown; rejects if it could not. */
+  refresh(): Promise<boolean>;
+  /** When what is shown was read; undefined if nothing is. */
+  readAt(): number | undefined;
+}
+
 /**
- * Calls `refresh` again and again until `signal` aborts: 10 s after the last reading, later after failures, and only while
- * the page is visible. While it fails, a notice above `place` says of when that is, unless nothing was read yet; `readAt`: when
- * something else read it. `refresh` returns false if it has read nothing that is shown.
+ * Refreshes what is shown again and again until `signal` aborts: 10 s after the last reading, later after failures, and only
+ * while the page is visible. While that fails, a notice above it says of when it is.
  */
-export function keepFresh(
-  place: HTMLElement,
-  signal: AbortSignal,
-  refresh: () => Promise<boolean>,
-  readAt: () => number | undefined = () => undefined,
-): void {
-  let refreshedAt: number | undefined;
+export function keepFresh({ element, refresh, readAt }: Shown, signal: AbortSignal): void {
   let stale: HTMLElement | undefined;
   let failures = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -32,14 +34,11 @@ export function keepFresh(
     try {
       const isRead = await refresh();
       failures = 0;
-      if (isRead) {
-        refreshedAt = Date.now();
-        showStale(undefined);
-      }
+      if (isRead) showStale(undefined);
     } catch (error) {
       failures += 1;
-      const shownAt = Math.max(refreshedAt ?? 0, readAt() ?? 0);
-      if (shownAt > 0 && !signal.aborted)
+      const shownAt = readAt();
+      if (shownAt !== undefined && !signal.aborted)
         showStale(
           notice(
             "bad",
@@ -56,7 +55,7 @@ export function keepFresh(
   function showStale(next: HTMLElement | undefined): void {
     stale?.remove();
     stale = next;
-    if (next) place.before(next);
+    if (next) element.before(next);
   }
 
   function wait(): void {
@@ -84,10 +83,14 @@ export async function showFresh(
   refresh: () => Promise<boolean>,
 ): Promise<void> {
   let readAt: number | undefined;
+  const read = async () => {
+    const isRead = await refresh();
+    if (isRead) readAt = Date.now();
+    return isRead;
+  };
   const first = async () => {
     try {
-      await refresh();
-      readAt = Date.now();
+      await read();
     } catch (error) {
       if (!signal.aborted)
         fill(
@@ -97,7 +100,7 @@ export async function showFresh(
     }
   };
   await first();
-  keepFresh(place, signal, refresh, () => readAt);
+  keepFresh({ element: place, refresh: read, readAt: () => readAt }, signal);
 }
 
 /**

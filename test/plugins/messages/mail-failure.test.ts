@@ -1,11 +1,13 @@
 import t from "tap";
 import { delaysRecipient, refusesRecipient } from "../../../plugins/messages/mail-failure.ts";
 
+/** The error of a server that says this at the recipient. */
+const errorOf = (response: string) => ({
+  ...{ code: "EENVELOPE", command: "RCPT TO", response },
+  responseCode: Number(response.slice(0, 3)),
+});
 const refuses = (response: string, more: object = {}) =>
-  refusesRecipient({
-    ...{ code: "EENVELOPE", command: "RCPT TO", response },
-    ...{ responseCode: Number(response.slice(0, 3)), ...more },
-  });
+  refusesRecipient({ ...errorOf(response), ...more });
 
 t.test("a recipient whom the server does not know is refused for good", async (t) => {
   for (const response of [
@@ -54,11 +56,6 @@ t.test("a server that refuses the gateway, or asks it to wait, refuses no recipi
 });
 
 t.test("a server in trouble is not taken for a mailbox that waits", async (t) => {
-  const delays = (response: string) =>
-    delaysRecipient({
-      ...{ code: "EENVELOPE", command: "RCPT TO", response },
-      responseCode: Number(response.slice(0, 3)),
-    });
   for (const response of [
     "450 4.2.0 <an@example.com>: Recipient address rejected: Greylisted",
     "451 4.7.1 Greylisting in action, please come back later",
@@ -66,7 +63,7 @@ t.test("a server in trouble is not taken for a mailbox that waits", async (t) =>
     "450 4.1.2 Domain not found",
     "450 Please try again",
   ]) {
-    t.equal(delays(response), true, response);
+    t.equal(delaysRecipient(errorOf(response)), true, response);
   }
   for (const response of [
     "421 4.3.2 Service shutting down",
@@ -77,6 +74,6 @@ t.test("a server in trouble is not taken for a mailbox that waits", async (t) =>
     "451 4.7.500 Server busy",
     "550 5.1.1 User unknown",
   ]) {
-    t.equal(delays(response), false, response);
+    t.equal(delaysRecipient(errorOf(response)), false, response);
   }
 });

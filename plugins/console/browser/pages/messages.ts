@@ -102,9 +102,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     messages.element,
     may("operations") && channels(),
   );
-  // A form stays as it is until it is closed.
-  const refresh = async () => document.querySelector("dialog[open]") === null && messages.refresh();
-  keepFresh(messages.element, signal, refresh, messages.readAt);
+  keepFresh(messages, signal);
 }
 
 async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {

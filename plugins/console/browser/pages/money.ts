@@ -83,10 +83,7 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
   });
   const vouchers = hasCommand("voucher list") && voucherList(signal);
   fill(root, pageHead(t("nav.money"), t("money.lead"), parts("")), transfers.element, vouchers);
-  // A form stays as it is until it is closed.
-  const refresh = async () =>
-    document.querySelector("dialog[open]") === null && transfers.refresh();
-  keepFresh(transfers.element, signal, refresh, transfers.readAt);
+  keepFresh(transfers, signal);
 }
 
 async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
