@@ -20,6 +20,7 @@ import type { ServedCall } from "./served-call.ts";
 import { type Unanswered, unansweredBy } from "./unanswered.ts";
 import {
   decoderByType,
+  JSON_TYPE,
   passedHeaders,
   replyForm,
   retryAfterMs,
@@ -138,7 +139,6 @@ export class Exchange implements AttemptListener, Flow {
     const read =
       adapter.decoder?.(status, statedType) ?? decoderByType(status, statedType, this.call.stream);
     if (status !== 200) {
-      this.passed = passedHeaders(statedType, headers);
       // A page of a proxy, or a redirect.
       if (read === "bytes" || status < 400)
         this.refusedBy(undefined, read === "bytes" && single(headers["content-length"]) !== "0");
@@ -187,7 +187,7 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   completed(): void {
-    if (this.status !== 200) return this.refusedBy(this.whole.read());
+    if (this.status !== 200) return this.refusedBy(this.whole.readRefusal());
     this.reader?.end((event) => this.gatherLast(event));
     // The last event may have moved the call on to another attempt.
     if (this.over || this.hasMovedOn) return;
@@ -245,7 +245,7 @@ export class Exchange implements AttemptListener, Flow {
   private refusedInReply(refused: Refused, mayPass: boolean): boolean {
     if (!refused.triesOn && refused.says === undefined) return false;
     this.rest(refused);
-    if (this.tryNext()) return true;
+    if (refused.triesOn && this.tryNext()) return true;
     if (mayPass && !isForOperator(refused)) return false;
     this.cut(this.outcomeOf(refused));
     return true;
@@ -264,7 +264,7 @@ export class Exchange implements AttemptListener, Flow {
   private refusedBy(text: string | undefined, isUnreadPage = false): void {
     const { status, headers, call } = this;
     const refused = refusedBy(status, text, isUnreadPage);
-    const { triesOn, fault } = refused;
+    const { triesOn, fault, means } = refused;
     // Before all else: a plugin may know a text that the gateway hides, or that has another route tried.
     if (fault === "caller" && text !== undefined && this.isSentAgain(text)) return;
     if (triesOn) this.rest(refused);
@@ -277,8 +277,8 @@ export class Exchange implements AttemptListener, Flow {
     const own = masked(text, this.hidden);
     this.begun = true;
     call.step("replying");
-    this.sink.head(status, this.passed);
-    this.sink.data(Buffer.from(readableError(this.wire.protocol, status, own)));
+    this.sink.head(means, passedHeaders(JSON_TYPE, headers));
+    this.sink.data(Buffer.from(readableError(this.wire.protocol, means, own)));
     this.finish(REFUSED);
   }
 
@@ -302,7 +302,7 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   failed(error: Error): void {
-    if (this.status !== 0 && this.status !== 200) return this.refusedBy(this.whole.read());
+    if (this.status !== 0 && this.status !== 200) return this.refusedBy(this.whole.readRefusal());
     const failure = failures.byError(error);
     this.call.taken = false;
     if (this.status === 0) return this.unreached(failure, unansweredBy(error));
