@@ -29,8 +29,7 @@ export class Preamble {
     if (kind === "error") return "error";
     const stage = wire.stage(event);
     if (kind === "terminal") return this.hasBegun || stage !== "none" ? "useful" : "empty";
-    if (stage === "refused" || (stage === "delivered" && !wire.isEmptyStart(event)))
-      return "useful";
+    if (stage === "refused" || stage === "delivered") return "useful";
     if (stage === "failed") {
       this.held.push(event);
       return "empty";
