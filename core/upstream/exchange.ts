@@ -224,10 +224,7 @@ export class Exchange implements AttemptListener, Flow {
     const { reply, text, worth } = this.whole.judge(this.wire);
     const error = worth === "none" || worth === "free" ? this.whole.error() : undefined;
     if (error && this.refusedInReply(error, worth === "free")) return;
-    if (worth === "none" && error) {
-      const says = messageIn(masked(text, this.hidden)) || undefined;
-      return this.cut(this.outcomeOf({ ...error, says }));
-    }
+    if (worth === "none" && error) return this.passStated(error, text);
     const isEmpty = text.trim() === "";
     const fault = worth === "none" ? "no reply" : this.client.isStreamOpen && "no stream";
     if (fault)
@@ -255,14 +252,22 @@ export class Exchange implements AttemptListener, Flow {
   private refusedAtStart(): boolean {
     const stated = this.preamble.stated();
     if (!stated) return false;
-    // The client would not understand the error itself.
-    if (!this.refusedInReply(stated, false)) this.cut(this.outcomeOf(stated));
+    const { refused, data } = stated;
+    if (!this.refusedInReply(refused, false)) this.passStated(refused, data);
     return true;
+  }
+
+  /** Passes on an error of the request that came with status 200, in a form of which the client would not understand all. */
+  private passStated({ means, code }: Refused, text: string): void {
+    this.dispatch.succeeded();
+    this.attempt?.abort();
+    const message = messageIn(text) || "The model's provider refused the call.";
+    this.passRefusal(means, JSON.stringify({ message, code }));
   }
 
   /** Handles a refusal. `text`: its body, unless it cannot be read. */
   private refusedBy(text: string | undefined, isUnreadPage = false): void {
-    const { status, headers, call } = this;
+    const { status, headers } = this;
     const refused = refusedBy(status, text, isUnreadPage);
     const { triesOn, fault, means } = refused;
     // Before all else: a plugin may know a text that the gateway hides, or that has another route tried.
@@ -274,11 +279,16 @@ export class Exchange implements AttemptListener, Flow {
     if (triesOn && (!isOwn || this.dispatch.prepare(true)) && this.tryNext()) return;
     if (!isOwn) return this.cut(this.outcomeOf(refused));
     if (text === undefined) return this.cut(refusedUnreadably(status, retryHeaders(headers)));
+    this.passRefusal(means, text);
+  }
+
+  /** Passes on a refusal of the request in the provider's words. */
+  private passRefusal(status: number, text: string): void {
     const own = masked(text, this.hidden);
     this.begun = true;
-    call.step("replying");
-    this.sink.head(means, passedHeaders(JSON_TYPE, headers));
-    this.sink.data(Buffer.from(readableError(this.wire.protocol, means, own)));
+    this.call.step("replying");
+    this.sink.head(status, passedHeaders(JSON_TYPE, this.headers));
+    this.sink.data(Buffer.from(readableError(this.wire.protocol, status, own)));
     this.finish(REFUSED);
   }
 

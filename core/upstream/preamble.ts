@@ -50,11 +50,11 @@ export class Preamble {
     return this.held.splice(0);
   }
 
-  /** Returns the error that an event states which is none of the protocol. */
-  stated(): Refused | undefined {
-    for (const event of this.held) {
-      const refused = event.hasData ? refusedInBody(event.data) : undefined;
-      if (refused) return refused;
+  /** Returns the error that an event states which is none of the protocol, and its data. */
+  stated(): { readonly refused: Refused; readonly data: string } | undefined {
+    for (const { hasData, data } of this.held) {
+      const refused = hasData ? refusedInBody(data) : undefined;
+      if (refused) return { refused, data };
     }
     return undefined;
   }
