@@ -21,7 +21,6 @@ const UNSTREAMED = {
   errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
   mayEndAt: () => false,
   stage: () => "delivered",
-  isEmptyStart: () => false,
   countDelta() {},
   countReply() {},
 } as const satisfies Partial<Wire>;

@@ -29,8 +29,10 @@ export function costOfCall(call: Call, { rates, costs }: CostsFile): MicroVnd | 
   if (call.outcome === "refused" || !isBegun)
     return call.failedAttempts.some(({ lost }) => lost) ? null : 0;
   if (!route || !usage) return null;
-  // The file has what plain calls cost: fast mode, another tier or a larger image costs the provider's own factor.
+  // The file has what plain calls cost: fast mode, another tier or a larger image costs the provider's own factor, and
+  // OpenAI bills flex at the rate of batches.
   if ((call.surcharge?.factor ?? 1) !== 1) return null;
+  if (call.upstream?.body?.outline["service_tier"] === "flex") return null;
   const day = dayOf(new Date(call.at));
   const models = costs[route.upstream];
   const own = valueOn(models?.[route.model], day);

@@ -719,4 +719,118 @@ export const CASES: readonly Case[] = [
     cause: /^silent$/,
     only: "whole",
   },
+  // Refusals of a streamed call, as Alibaba sends them: events, under either content type.
+  {
+    name: "Alibaba: arrears, as an event",
+    fault: {
+      status: 400,
+      type: "text/event-stream;charset=UTF-8",
+      body: 'data: {"error":{"code":"Arrearage","param":null,"message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}\n\n',
+    },
+    alone: [502],
+    cause: /^account$/,
+    only: "streamed",
+  },
+  {
+    name: "Alibaba: arrears, as an event of JSON",
+    fault: {
+      status: 400,
+      type: "application/json",
+      body: 'id:1\nevent:error\n:HTTP_STATUS/400\ndata:{"request_id":"r","code":"Arrearage","message":"Access denied, please make sure your account is in good standing."}\n',
+    },
+    alone: [502],
+    cause: /^account$/,
+    only: "streamed",
+  },
+  {
+    name: "Alibaba: content, as an event",
+    fault: {
+      status: 400,
+      type: "text/event-stream",
+      body: 'data: {"error":{"code":"data_inspection_failed","param":null,"message":"Input text data may contain inappropriate content.","type":"data_inspection_failed"}}\n\n',
+    },
+    alone: [400],
+    isCallers: true,
+    cause: /^$/,
+    only: "streamed",
+  },
+  {
+    name: "OpenAI: a conversation that is stopped",
+    fault: openai(403, {
+      message:
+        "This request was blocked by our safety systems. Reason: Potentially unintended activity.",
+      type: "invalid_request_error",
+      param: null,
+      code: "misalignment_policy_violation",
+    }),
+    alone: [403],
+    isCallers: true,
+    cause: /^$/,
+  },
+  {
+    name: "MiniMax: content, as a 500",
+    fault: anthropic(500, "api_error", "input new_sensitive (1026)"),
+    alone: [400],
+    isCallers: true,
+    cause: /^$/,
+  },
+  {
+    name: "Google: cancelled",
+    fault: {
+      status: 499,
+      body: [
+        {
+          error: {
+            code: 499,
+            message: "The operation was cancelled.",
+            errors: [
+              {
+                message: "The operation was cancelled.",
+                domain: "global",
+                reason: "backendError",
+              },
+            ],
+            status: "CANCELLED",
+          },
+        },
+      ],
+    },
+    alone: [502],
+    cause: /^http_499$/,
+  },
+  {
+    name: "a stream that refuses the request after its first events",
+    fault: {
+      after: "preamble",
+      error: { code: "failed_to_download_image", message: "Cannot load the image." },
+    },
+    alone: [200],
+    isCallers: true,
+    cause: /^$/,
+    only: "streamed",
+  },
+  {
+    name: "a stream whose content Alibaba refuses",
+    fault: {
+      after: "preamble",
+      error: {
+        code: "data_inspection_failed",
+        message: "Output data may contain inappropriate content.",
+      },
+    },
+    alone: [200],
+    isCallers: true,
+    cause: /^$/,
+    only: "streamed",
+  },
+  {
+    name: "MiniMax: content, as a 200",
+    fault: {
+      status: 200,
+      body: { base_resp: { status_code: 1026, status_msg: "input sensitive" } },
+    },
+    alone: [400],
+    isCallers: true,
+    cause: /^http_200$/,
+  },
 ];
