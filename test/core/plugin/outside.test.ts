@@ -7,6 +7,7 @@ import { join } from "node:path";
 import t from "tap";
 import { type Customer, createCustomer } from "../../support/admin.ts";
 import { billedCalls } from "../../support/billed.ts";
+import { testModel } from "../../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import {
   compile,
@@ -156,15 +157,7 @@ t.test("the README's plugin, outside of the repository", async (t) => {
   t.test("brings a kind of upstream, which the config names", async (t) => {
     const provider = await startSigningProvider("the-secret");
     const plugin = folder.write("kind/vendor.js", VENDOR);
-    const entry = {
-      id: "vendor-model",
-      standard: "messages",
-      price_vnd_per_mtok: 10_000,
-      context_window: 100_000,
-      max_output_tokens: 1000,
-      labels: ["streaming"],
-      routes: [{ upstream: "far", model: "far-1" }],
-    };
+    const entry = testModel("vendor-model", [{ upstream: "far", model: "far-1" }]);
     const catalogue = folder.write("kind/catalogue.yaml", JSON.stringify({ models: [entry] }));
     const alias = { default_family: "all", families: { all: "vendor-model" } };
     const far = { kind: "vendor", address: provider.url, secret: "the-secret" };

@@ -16,9 +16,9 @@ import {
 import { isRefusal } from "../../../core/wire/refusal.ts";
 import { createCustomer } from "../../support/admin.ts";
 import { newCall } from "../../support/call.ts";
+import { testModel } from "../../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type LocalServer, startLocalServer } from "../../support/local-server.ts";
-import { MESSAGES_REPLY } from "../../support/messages-reply.ts";
 import { assertReconciled, noCallsInFlight } from "../../support/proof.ts";
 import { Random } from "../../support/random.ts";
 import { paths, post } from "../../support/requests.ts";
@@ -116,16 +116,10 @@ t.test("finds the provider's cache of its prompt with three keys and two routes"
   t.before(async () => {
     server = await provider.start();
     const route = (upstream: string) => ({ upstream, model: upstream });
-    const model = (id: string, routes: object[]) => ({
-      id,
-      price_vnd_per_mtok: 10_000,
-      context_window: 100_000,
-      max_output_tokens: 1_000,
-      labels: ["streaming"],
-      standard: "messages",
-      routes,
-    });
-    const models = [model("one", [route("alone")]), model("many", [route("left"), route("right")])];
+    const models = [
+      testModel("one", [route("alone")]),
+      testModel("many", [route("left"), route("right")]),
+    ];
     const catalogue = join(folder, "catalogue.yaml");
     writeFileSync(catalogue, JSON.stringify({ models }));
     const upstream = (...keys: string[]) => ({ protocols: { messages: server.url }, keys });
@@ -175,6 +169,18 @@ t.test("finds the provider's cache of its prompt with three keys and two routes"
     await assertReconciled(gateway);
   });
 });
+
+/** 30 tokens of input, 10 of output. */
+const MESSAGES_REPLY = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "m",
+  content: [{ type: "text", text: "yes" }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 30, output_tokens: 10 },
+};
 
 /** A conversation of so many turns of its user, with a cache mark on the last one. */
 function turnsOf(name: string, turns: number): object[] {

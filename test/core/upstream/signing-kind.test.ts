@@ -4,10 +4,10 @@ import { arrayOf, isObject, objectOf } from "../../../core/process/json.ts";
 import { makePng } from "../../../plugins/simulator/png.ts";
 import { admin, type Customer } from "../../support/admin.ts";
 import { assertNotCharged, billedCall, customerWith } from "../../support/billed.ts";
+import { TEST_PRICE_VND_PER_MTOK } from "../../support/catalogue.ts";
 import {
   type GatewayOfKinds,
   PRICE_VND_PER_IMAGE,
-  PRICE_VND_PER_MTOK,
   startGatewayOfKinds,
 } from "../../support/gateway-of-kinds.ts";
 import { noCallsInFlight } from "../../support/proof.ts";
@@ -20,7 +20,7 @@ import { startTokenServer, type TokenServer } from "./kinds/token-server.ts";
 const SECRETS = { first: "first-secret", second: "second-secret", broken: "broken-secret" };
 const TOKEN = "a-token-to-keep";
 /** The cost of a call that uses `USED`, in đ. */
-const COST_VND = String(((USED.input_tokens + USED.output_tokens) * PRICE_VND_PER_MTOK) / 1e6);
+const COST_VND = String(((USED.input_tokens + USED.output_tokens) * TEST_PRICE_VND_PER_MTOK) / 1e6);
 
 /** The upstreams of each model. */
 const MODELS = {

@@ -7,15 +7,15 @@ import { EventStreamReader } from "../../../../core/upstream/kinds/bedrock.ts";
 import { createCustomer } from "../../../support/admin.ts";
 import { secretOf, startTestBedrock, type TestBedrock, tokenOf } from "../../../support/bedrock.ts";
 import { billedCall } from "../../../support/billed.ts";
+import { TEST_PRICE_VND_PER_MTOK, testModel } from "../../../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../../../support/gateway.ts";
 import { assertReconciled, noCallsInFlight } from "../../../support/proof.ts";
 import { eventsOf, paths, post } from "../../../support/requests.ts";
 import { until } from "../../../support/until.ts";
 
 const REGION = "eu-central-1";
-const PRICE_VND_PER_MTOK = 10_000;
 /** 30 tokens of input, of which a cache had 10, and 10 of output, in đ. */
-const COST_VND = String((40 * PRICE_VND_PER_MTOK) / 1e6);
+const COST_VND = String((40 * TEST_PRICE_VND_PER_MTOK) / 1e6);
 const ARN = "arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/abc";
 /** The names at Bedrock of models that another route can serve as well. */
 const TROUBLES = ["throttles", "throttles-in-stream", "cuts", "corrupts"];
@@ -33,18 +33,12 @@ t.test("Bedrock as AWS speaks", async (t) => {
       endpoint: bedrock.url,
       ...more,
     });
-    const model = (
-      id: string,
-      ...routes: readonly (readonly [upstream: string, name: string])[]
-    ) => ({
-      id,
-      price_vnd_per_mtok: PRICE_VND_PER_MTOK,
-      context_window: 100_000,
-      max_output_tokens: 1_000,
-      labels: ["streaming", "tools"],
-      standard: "messages",
-      routes: routes.map(([upstream, name], priority) => ({ upstream, model: name, priority })),
-    });
+    const model = (id: string, ...routes: readonly (readonly [upstream: string, name: string])[]) =>
+      testModel(
+        id,
+        routes.map(([upstream, name], priority) => ({ upstream, model: name, priority })),
+        { labels: ["streaming", "tools"] },
+      );
     const models = [
       model("plain", ["signed", "anthropic.claude-x-v1:0"]),
       model("by-arn", ["signed", ARN]),
