@@ -3,7 +3,7 @@ import t from "tap";
 import { admin, type Customer, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { beginStream, untilServed } from "../support/outage.ts";
-import { type Production, startProduction } from "../support/production.ts";
+import { startProduction } from "../support/production.ts";
 import { assertReconciled, microVnd, noCallsInFlight, recordedCosts } from "../support/proof.ts";
 import { until } from "../support/until.ts";
 
@@ -15,10 +15,7 @@ const CREDIT_VND = 10_000_000;
 const SPENT = "402 key_budget_exceeded";
 
 t.test("a budget of a key, on two gateways with one Redis and one Postgres", async (t) => {
-  let parts: Production;
-  t.before(async () => {
-    parts = await startProduction();
-  });
+  const parts = await startProduction();
   t.teardown(() => parts.close());
   const gatewayOf = (turn: number) => parts.gateways[turn % parts.gateways.length]!;
 

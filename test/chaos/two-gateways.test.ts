@@ -3,7 +3,7 @@ import t from "tap";
 import { formatVnd } from "../../core/catalogue/amount.ts";
 import { createCustomer } from "../support/admin.ts";
 import { ask, bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
-import { type Production, startProduction } from "../support/production.ts";
+import { startProduction } from "../support/production.ts";
 import {
   assertReconciled,
   microVnd,
@@ -25,10 +25,7 @@ const CALL_MODEL = "req/gpt-5.6-sol";
 const CALL_PRICE_MICRO_VND = 1_150_000_000n;
 
 t.test("two gateway processes on one Redis and one Postgres", async (t) => {
-  let parts: Production;
-  t.before(async () => {
-    parts = await startProduction();
-  });
+  const parts = await startProduction();
   t.teardown(() => parts.close());
   const gatewayOf = (turn: number) => parts.gateways[turn % parts.gateways.length]!;
 

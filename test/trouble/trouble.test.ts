@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
-import { type Customer, createCustomer } from "../support/admin.ts";
+import { createCustomer } from "../support/admin.ts";
 import { TEST_PRICE_VND_PER_MTOK, testModel } from "../support/catalogue.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { assertReconciled, noCallsInFlight, spent } from "../support/proof.ts";
 import { paths, post } from "../support/requests.ts";
 import { CASES, type Case, SECRETS } from "./faults.ts";
@@ -98,28 +98,23 @@ t.setTimeout(300_000);
 
 t.test("trouble at a provider", { timeout: 300_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  let provider: TroubleProvider;
-  let gateway: TestGateway;
-  let customer: Customer;
   const results = new Map<string, { status: number; text: string }>();
 
-  t.before(async () => {
-    provider = await startTroubleProvider(folder);
-    const catalogue = join(folder, "catalogue.yaml");
-    writeFileSync(catalogue, JSON.stringify(catalogueOf()));
-    gateway = await startGateway({
-      config: {
-        catalogue,
-        upstreams: upstreamsOf(provider),
-        limits: { first_byte_seconds: 12, idle_seconds: 12, call_seconds: 30, connect_seconds: 5 },
-      },
-      plugins: {
-        alias: { default_family: "any", families: { any: CELLS[0]?.id ?? "" } },
-        settle: { when_client_leaves: "cancel" },
-      },
-    });
-    customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  const provider = await startTroubleProvider(folder);
+  const catalogue = join(folder, "catalogue.yaml");
+  writeFileSync(catalogue, JSON.stringify(catalogueOf()));
+  const gateway = await startGateway({
+    config: {
+      catalogue,
+      upstreams: upstreamsOf(provider),
+      limits: { first_byte_seconds: 12, idle_seconds: 12, call_seconds: 30, connect_seconds: 5 },
+    },
+    plugins: {
+      alias: { default_family: "any", families: { any: CELLS[0]?.id ?? "" } },
+      settle: { when_client_leaves: "cancel" },
+    },
   });
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
   t.teardown(async () => {
     await gateway.close();
     await provider.stop();

@@ -20,7 +20,7 @@ import {
   VENDOR,
 } from "../../support/outside.ts";
 import { type Answer, asking, bodies, eventsOf, paths, post } from "../../support/requests.ts";
-import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
+import { startTestSimulator } from "../../support/simulator.ts";
 
 const BALANCE = readmeBlock("js", "// balance.js");
 /** Pushes a header in each hook. */
@@ -46,15 +46,11 @@ const COMPLETIONS = readmeBlock("js", "// completions.js");
 const runsTypeScript = Boolean(Reflect.get(process.features, "typescript"));
 
 t.test("the README's plugin, outside of the repository", async (t) => {
-  let simulator: TestSimulator;
-  let folder: OutsideFolder;
-  t.before(async () => {
-    simulator = await startTestSimulator();
-    folder = new OutsideFolder();
-  });
+  const simulator = await startTestSimulator();
+  const folder = new OutsideFolder();
   t.teardown(async () => {
-    await simulator?.stop();
-    folder?.remove();
+    await simulator.stop();
+    folder.remove();
   });
 
   /** Starts a gateway with the plugin, and calls it with and without the header. */

@@ -17,7 +17,7 @@ import { isRefusal } from "../../../core/wire/refusal.ts";
 import { createCustomer } from "../../support/admin.ts";
 import { newCall } from "../../support/call.ts";
 import { testModel } from "../../support/catalogue.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { type LocalServer, startLocalServer } from "../../support/local-server.ts";
 import { assertReconciled, noCallsInFlight } from "../../support/proof.ts";
 import { Random } from "../../support/random.ts";
@@ -111,29 +111,25 @@ t.test("is known by the session that its client names", async (t) => {
 t.test("finds the provider's cache of its prompt with three keys and two routes", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const provider = new CachingProvider();
-  let server: LocalServer;
-  let gateway: TestGateway;
-  t.before(async () => {
-    server = await provider.start();
-    const route = (upstream: string) => ({ upstream, model: upstream });
-    const models = [
-      testModel("one", [route("alone")]),
-      testModel("many", [route("left"), route("right")]),
-    ];
-    const catalogue = join(folder, "catalogue.yaml");
-    writeFileSync(catalogue, JSON.stringify({ models }));
-    const upstream = (...keys: string[]) => ({ protocols: { messages: server.url }, keys });
-    gateway = await startGateway({
-      config: {
-        catalogue,
-        upstreams: {
-          alone: upstream("key-alone"),
-          left: upstream("key-left-1", "key-left-2", "key-left-3"),
-          right: upstream("key-right-1", "key-right-2", "key-right-3"),
-        },
+  const server = await provider.start();
+  const route = (upstream: string) => ({ upstream, model: upstream });
+  const models = [
+    testModel("one", [route("alone")]),
+    testModel("many", [route("left"), route("right")]),
+  ];
+  const catalogue = join(folder, "catalogue.yaml");
+  writeFileSync(catalogue, JSON.stringify({ models }));
+  const upstream = (...keys: string[]) => ({ protocols: { messages: server.url }, keys });
+  const gateway = await startGateway({
+    config: {
+      catalogue,
+      upstreams: {
+        alone: upstream("key-alone"),
+        left: upstream("key-left-1", "key-left-2", "key-left-3"),
+        right: upstream("key-right-1", "key-right-2", "key-right-3"),
       },
-      plugins: { alias: { default_family: "any", families: { any: "one" } } },
-    });
+    },
+    plugins: { alias: { default_family: "any", families: { any: "one" } } },
   });
   t.teardown(async () => {
     await gateway.close();
