@@ -1,21 +1,17 @@
 import t from "tap";
 import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
+import { TEST_PRICE_VND_PER_MTOK } from "../support/catalogue.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { assertReconciled, noCallsInFlight, spent } from "../support/proof.ts";
-import {
-  PRICE_VND_PER_MTOK,
-  startRoutedGateway,
-  type TestRoute,
-  upstreamName,
-} from "../support/routed-gateway.ts";
+import { startRoutedGateway, type TestRoute, upstreamName } from "../support/routed-gateway.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;
 const USED = { input_tokens: 30, output_tokens: 10 };
 /** The cost of a call with this usage. */
-const COST_MICRO_VND = BigInt(40 * PRICE_VND_PER_MTOK);
+const COST_MICRO_VND = BigInt(40 * TEST_PRICE_VND_PER_MTOK);
 
 const GOOD: TestRoute = { behaves: {}, priority: 1 };
 

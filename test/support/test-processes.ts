@@ -95,8 +95,6 @@ const THOROUGH = [
   ...["plugins/admin/archive-killed", "plugins/operators/crash", "plugins/servers/servers"],
   ...["plugins/topup/crashes", "plugins/vouchers/crashes"],
 ];
-/** Files that run only by name, on a quiet machine: they measure times under load. */
-const BY_NAME = ["trouble/outage"];
 /** Maximum files of a process: few enough that the processes of a run end at about the same time. */
 const FILES_TOGETHER = 15;
 
@@ -110,8 +108,7 @@ export interface Selection {
 /** The processes that run the selected files. Files that are named run in any case. */
 export function testProcesses({ parts, isThorough }: Selection): TestProcess[] {
   const isNamed = (file: string) => parts.some((part) => file.includes(part));
-  const leftOut = isThorough ? BY_NAME : [...BY_NAME, ...THOROUGH];
-  const isWanted = (file: string) => !startsWithOne(file, leftOut);
+  const isWanted = (file: string) => isThorough || !startsWithOne(file, THOROUGH);
   const paths = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.js") && hasSource(file))
     .filter(parts.length === 0 ? isWanted : isNamed)

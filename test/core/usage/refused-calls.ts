@@ -78,6 +78,11 @@ export function refusedCallsTests(t: Test, get: () => LedgerUnderTest): void {
     t.strictSame(await found({ to: new Date(midnight) }), [5]);
     t.strictSame(await found({ to: new Date(midnight + 1) }), [5, 1, 5], "in Vietnam");
     t.strictSame(await found({ key: other.keyId }), [1]);
+    const lastOf = async (filter: Parameters<typeof books.refused>[1]) =>
+      (await books.refused(accountId, filter)).last.length;
+    t.equal(await lastOf({ key: other.keyId }), 0);
+    t.equal(await lastOf({ to: new Date(midnight) }), 0);
+    t.equal(await lastOf({ to: new Date(midnight + 1) }), 20);
     await dropRefusedCalls(database, new Date(AT));
     t.strictSame(await found({}), [5, 1], "what is older is dropped");
   });

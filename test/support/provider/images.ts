@@ -1,14 +1,8 @@
+import { type JsonObject, TOKENS_PER_IMAGE, textOr } from "../../../plugins/simulator/ask.ts";
 import { makePng } from "../../../plugins/simulator/png.ts";
 import { countTokens } from "../../../plugins/simulator/text.ts";
 import { type Answer, createdAt } from "./answer.ts";
-import {
-  type Ask,
-  type JsonObject,
-  type Problem,
-  problem,
-  textOr,
-  tokensPerImageRead,
-} from "./ask.ts";
+import { type Ask, type Problem, problem } from "./ask.ts";
 import { openaiError } from "./openai-error.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
 
@@ -48,7 +42,7 @@ function read(body: JsonObject, kind: "generations" | "edits"): Ask | Problem {
     return problem("Invalid 'n': expected an integer between 1 and 10.", "n");
   }
   const read = image === undefined ? 0 : Array.isArray(image) ? image.length : 1;
-  const imageTokens = read * tokensPerImageRead;
+  const imageTokens = read * TOKENS_PER_IMAGE;
   return {
     model: textOr(body["model"], "gpt-image-1"),
     stream: body["stream"] === true || body["stream"] === "true",
