@@ -66,10 +66,6 @@ export class MemoryLedger implements MoneyOfLedger {
     this.walletsById.set(accountId, { balance: 0n, credited: 0n, debited: 0n, creditVersion: 0 });
   }
 
-  removeAccount(accountId: string): void {
-    this.walletsById.delete(accountId);
-  }
-
   async hasCall({ callId }: { readonly callId: string }): Promise<boolean> {
     return this.charges.has(callId);
   }

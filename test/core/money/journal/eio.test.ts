@@ -145,17 +145,6 @@ t.test("records are refused until a new segment is on the disk", (t) =>
   }),
 );
 
-t.test("a kill after a failed sync loses nothing", (t) =>
-  inWorld({}, async ({ fail, recover, journal, pass, afterKill }) => {
-    journal.appendAll(["1"]);
-    fail();
-    await pass(2);
-    refuses(t, journal);
-    recover();
-    t.strictSame(await afterKill(), ["1"]);
-  }),
-);
-
 t.test("a record that was refused because its sync failed does not come back", (t) =>
   inWorld({ sync: true }, async ({ fail, recover, journal, synced, pass, afterPowerLoss }) => {
     t.equal(await synced("1"), "kept");

@@ -4,7 +4,7 @@ import { entryOf } from "../../../../core/money/entry.ts";
 import { EntryRefused } from "../../../../core/money/ledger.ts";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
-import { AT, agreedBalance, balance, charge, fundedAccount, holdUp } from "./fixtures.ts";
+import { AT, agreedBalance, balance, charge, fundedAccount } from "./fixtures.ts";
 
 export function commitTests(t: Test, get: () => LedgerUnderTest): void {
   t.test("a batch leaves a row for each charge, with the balance after it", async (t) => {
@@ -51,16 +51,6 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
     await ledger.commit([charge(a, 1, { at: midnight - 1 })]);
     await ledger.commit([charge(a, 2, { at: midnight })]);
     t.equal(await agreedBalance(ledger, a), 97n);
-  });
-
-  t.test("a batch sent at once over several connections commits once", async (t) => {
-    const { ledger } = get();
-    const a = await fundedAccount(ledger, 1_000n);
-    const batch = Array.from({ length: 10 }, () => charge(a, 7));
-    const { released } = await holdUp(get(), "wallets", a);
-    await Promise.all(Array.from({ length: 4 }, () => ledger.commit(batch)));
-    await released;
-    t.equal(await agreedBalance(ledger, a), 930n);
   });
 
   t.test("batches sent twice at once, over many accounts in any order, commit once", async (t) => {

@@ -272,5 +272,3 @@ function cutOff(world: World, { store, gateway: own }: TestStore): () => void {
     world.resume(store);
   };
 }
-
-/** The id of a gateway in Redis. */
