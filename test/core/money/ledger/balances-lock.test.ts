@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { connect, type Sql } from "../../../../core/database/client.ts";
 import { databaseOf, migrate } from "../../../../core/database/migrate.ts";
@@ -22,7 +23,7 @@ interface Place {
 t.test("the lock on balances in memory", async (t) => {
   let server: TestPostgres;
   let sql: Sql;
-  const { log } = recordedLog();
+  const { log, lines } = recordedLog();
   t.before(async () => {
     server = await startPostgres();
     sql = connect({ server: { url: server.url }, connectionsMax: 4, statementTimeoutMs: 0, log });
@@ -168,6 +169,34 @@ t.test("the lock on balances in memory", async (t) => {
     await first.stop(true);
   });
 
+  t.test(
+    "a row that an earlier process of this folder left is taken, and of none other",
+    async (t) => {
+      const lock = lockOf({ folder: "a" });
+      await lock.start();
+      for (const [folder, path, isTaken] of [
+        ["a", "/data/a", true],
+        ["a", "/copy", false],
+        ["b", "/data/a", false],
+      ] as const) {
+        const logged = lines.length;
+        // A restored ledger has the row as it was.
+        await sql.query("update balances_owner set session = $1, folder = $2, place = $3", [
+          ...[randomUUID(), folder, `process 1 on h1 with data folder ${path}`],
+        ]);
+        await until("the loss is noticed before it ends", () => lines.length > logged);
+        if (!isTaken) {
+          await delay(10 * TIMES.balancesBeatMs);
+          t.ok(lock.refusal(), path);
+          await sql.query("delete from balances_owner");
+        }
+        await until("it has the balances again", () => lock.refusal() === undefined);
+        t.match(lines.slice(logged), [{ msg: /^lost/ }, { msg: /again$/ }], "each is said once");
+      }
+      await lock.stop(true);
+    },
+  );
+
   t.test("the lock survives lost connections", async (t) => {
     const lock = lockOf({ folder: "a" });
     await lock.start();
@@ -183,5 +212,7 @@ t.test("the lock on balances in memory", async (t) => {
     t.equal(lock.refusal(), undefined);
     await t.rejects(lockOf({ folder: "b" }).start(), /data\/a/);
     await lock.stop(true);
+    const query = () => Promise.reject(new Error("away"));
+    await t.resolves(lockOf({ folder: "a" }, { ...databaseOf(sql), query }).stop(true));
   });
 });
