@@ -1,8 +1,7 @@
 import type { Test } from "tap";
 import { type FieldKind, usageFieldList } from "../../../../core/money/usage-fields.ts";
 import { newId } from "../../../../core/process/id.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
-import { AT, charge, fundedAccount } from "./fixtures.ts";
+import { AT, charge, fundedAccount, type LedgerUnderTest } from "./fixtures.ts";
 
 const MONTH_MS = 31 * 86_400_000;
 
@@ -27,9 +26,8 @@ const sqlTypes: Readonly<Record<FieldKind, string>> = {
   names: "json",
 };
 
-export function usageTests(t: Test, get: () => LedgerUnderTest): void {
+export function usageTests(t: Test, { ledger, sql }: LedgerUnderTest): void {
   t.test("a record is read as it was posted", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const entry = charge(a, 10, {
       callId: newId(AT),
@@ -78,7 +76,6 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "the columns of the records match the fields of the table by name, type and nullability",
     async (t) => {
-      const { sql } = get();
       const columns = await sql.query<{ name: string; type: string; nullable: boolean }>(`
       select column_name::text as name, data_type::text as type, is_nullable = 'YES' as nullable
       from information_schema.columns
@@ -96,7 +93,6 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("fields left out of a record to save space are filled in when it is read", async (t) => {
-    const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const priced = { unit: "mtok", unitPriceMicroVnd: 1_000_000 } as const;
     const entry = charge(a, 10, { ...priced, inputTokens: 8, outputTokens: 2 });
@@ -117,7 +113,6 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "a call is found by its id, whenever it began, and an unknown id finds none",
     async (t) => {
-      const { ledger } = get();
       const a = await fundedAccount(ledger, 1_000n);
       for (const at of [AT, AT + 1, AT + 30_000, AT + 7 * MONTH_MS]) {
         const entry = charge(a, 1, { callId: newId(at > AT + MONTH_MS ? at : AT), at });
@@ -132,7 +127,6 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("records are returned newest first, page by page, across months", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const times = [0, 0, 0, 1, 1, MONTH_MS, 2 * MONTH_MS, -5 * MONTH_MS, 40 * MONTH_MS];
     const entries = times.map((offset) => charge(a, 1, { at: AT + offset }));
@@ -152,7 +146,6 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("concurrent processes can create one partition", async (t) => {
-    const { sql } = get();
     await Promise.all(
       Array.from({ length: 10 }, () =>
         sql.query("select make_usage_partition('2031-01-31T23:59:59Z')"),
@@ -167,7 +160,6 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "the day's totals are the sums of the records, even if a call is committed repeatedly",
     async (t) => {
-      const { ledger, sql } = get();
       const [a, b] = [await fundedAccount(ledger, 1_000n), await fundedAccount(ledger, 1_000n)];
       const [one, two] = [newId(AT), newId(AT)];
       // 16:59:59.999 UTC is the last millisecond of a day in Vietnam.
