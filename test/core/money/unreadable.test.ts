@@ -14,7 +14,7 @@ import type { Ledger } from "../../../core/money/ledger.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { callIdOf, posting } from "../../support/posting.ts";
-import { type RedisServer, startRedisServer } from "../../support/redis.ts";
+import { startRedisServer } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { startStore } from "./redis/store.ts";
 import { StubLedger } from "./stub-ledger.ts";
@@ -98,10 +98,7 @@ t.test("an entry of a newer version in the journal keeps no gateway from startin
 });
 
 t.test("with Redis", async (t) => {
-  let server: RedisServer;
-  t.before(async () => {
-    server = await startRedisServer();
-  });
+  const server = await startRedisServer();
   t.teardown(() => server.stop());
 
   t.test("an entry of a newer version in a dead gateway's outbox closes no bucket", async (t) => {

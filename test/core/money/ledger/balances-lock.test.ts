@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
-import { connect, type Sql } from "../../../../core/database/client.ts";
+import { connect } from "../../../../core/database/client.ts";
 import { databaseOf, migrate } from "../../../../core/database/migrate.ts";
 import {
   BalancesLock,
@@ -9,7 +9,7 @@ import {
   refuseOwnedBalances,
 } from "../../../../core/money/ledger/balances-lock.ts";
 import { recordedLog } from "../../../support/log.ts";
-import { OWN_STATEMENTS, startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+import { OWN_STATEMENTS, startPostgres } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
 
 const TIMES = { balancesBeatMs: 10, balancesSilentMs: 2_000 } as const;
@@ -21,14 +21,11 @@ interface Place {
 }
 
 t.test("the lock on balances in memory", async (t) => {
-  let server: TestPostgres;
-  let sql: Sql;
   const { log, lines } = recordedLog();
-  t.before(async () => {
-    server = await startPostgres();
-    sql = connect({ server: { url: server.url }, connectionsMax: 4, statementTimeoutMs: 0, log });
-    await migrate(sql);
-  });
+  const server = await startPostgres();
+  const { url } = server;
+  const sql = connect({ server: { url }, connectionsMax: 4, statementTimeoutMs: 0, log });
+  await migrate(sql);
   t.beforeEach(async () => {
     await sql.query("delete from balances_owner");
   });
@@ -128,7 +125,7 @@ t.test("the lock on balances in memory", async (t) => {
     async (t) => {
       const clientOf = (name: string) =>
         connect({
-          server: { url: server.url },
+          server: { url },
           connectionsMax: 1,
           statementTimeoutMs: 0,
           name,
