@@ -30,7 +30,7 @@ async function opened(t: Test, bytesMax = 100_000) {
 const post = (
   callId: string,
   costMicroVnd: number,
-  more: { accountId?: string; model?: string } = {},
+  more: { accountId?: string; model?: string; purses?: string[] } = {},
 ) => posting({ callId, accountId: "A", costMicroVnd, ...more });
 const balances = (
   availableMicroVnd: number,
@@ -48,9 +48,10 @@ t.test("a call that was posted cannot be held", async (t) => {
   t.strictSame(store.balances("A"), balances(START - 5, 0, 5));
 });
 
-t.test("a call without a wallet can be posted only if it costs nothing", async (t) => {
+t.test("a call without its wallet or a purse can be posted only if it costs nothing", async (t) => {
   const store = await opened(t);
   t.throws(() => store.post(post("c1", 1, { accountId: "B" })), /its wallet is not loaded/);
+  t.throws(() => store.post(post("c1", 1, { purses: ["day"] })), /its wallet is not loaded/);
   t.match(store.post(post("c2", 0, { accountId: "B" })), { chargedMicroVnd: 0, duplicate: false });
   t.equal(store.uncommittedCalls(), 1);
 });
