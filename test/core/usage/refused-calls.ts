@@ -3,8 +3,7 @@ import { newId } from "../../../core/process/id.ts";
 import type { RefusedCall, RefusedCount } from "../../../core/usage/books.ts";
 import { addRefusedCalls, dropRefusedCalls } from "../../../core/usage/refused-calls.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
-import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
-import { AT } from "../money/ledger/fixtures.ts";
+import { AT, type LedgerUnderTest } from "../money/ledger/fixtures.ts";
 
 const DAY_MS = 86_400_000;
 

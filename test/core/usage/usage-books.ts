@@ -3,8 +3,7 @@ import type { Test } from "tap";
 import { newId } from "../../../core/process/id.ts";
 import type { UsageFilter } from "../../../core/usage/books.ts";
 import { type UsageBooks, usageBooksOf } from "../../../core/usage/usage-books.ts";
-import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
-import { AT, charge, fundedAccount } from "../money/ledger/fixtures.ts";
+import { AT, charge, fundedAccount, type LedgerUnderTest } from "../money/ledger/fixtures.ts";
 
 const DAY_MS = 86_400_000;
 
