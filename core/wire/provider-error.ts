@@ -9,6 +9,10 @@ export const STATUS_BY_NAME: Readonly<Record<string, number>> = {
   invalid_prompt: 400,
   invalid_image: 400,
   image_too_large: 400,
+  // OpenAI's images (Wei-Shaw/sub2api#2399).
+  image_generation_user_error: 400,
+  moderation_blocked: 400,
+  content_policy_violation: 400,
   authentication_error: 401,
   billing_error: 402,
   insufficient_quota: 402,
