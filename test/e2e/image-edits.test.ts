@@ -313,6 +313,30 @@ t.test("POST /v1/images/edits", async (t) => {
     }
   });
 
+  t.test("accepts several images of a form, in a list or numbered", async (t) => {
+    const file = new Blob([new Uint8Array(png)], { type: "image/png" });
+    for (const names of [
+      ["image[]", "image[]"],
+      ["image[0]", "image[1]"],
+    ]) {
+      for (const images of [
+        [file, file],
+        [`${address}/photo`, `${address}/photo`],
+      ]) {
+        const customer = await customerWith(gateway);
+        const form = new FormData();
+        const { model, prompt } = bodies.images({ echo: true });
+        form.set("model", model);
+        form.set("prompt", prompt);
+        for (const [at, name] of names.entries()) form.append(name, images[at] as Blob);
+        const headers = { authorization: `Bearer ${customer.key}` };
+        const answer = await send(gateway, paths.edits, { method: "POST", headers, body: form });
+        t.equal(sent(answer).image.length, 2);
+        await assertBalance(gateway, customer, "98760");
+      }
+    }
+  });
+
   t.test("accepts the other forms of an image inside a form too", async (t) => {
     const customer = await customerWith(gateway);
     const form = new FormData();
