@@ -298,12 +298,13 @@ export class Dispatch {
 
   /** Returns the body with the fields that depend on the route and on the hold. */
   private contentFor(route: Route, request: UpstreamRequest): Content | undefined {
-    if (request.form) {
+    const own = request.bodyFor?.(route);
+    if (request.form && !own) {
       const form = new FormBody(request.form);
       form.set("model", route.model);
       return { contentType: form.contentType, body: form };
     }
-    const body = (request.bodyFor ? request.bodyFor(route) : request.body)?.copy();
+    const body = (request.bodyFor ? own : request.body)?.copy();
     if (!body) return undefined;
     body.set("model", route.model);
     this.limitOutput(route, body, request);

@@ -40,7 +40,7 @@ function imageProtocol(kind: "generations" | "edits"): Protocol {
 function read(body: JsonObject, kind: "generations" | "edits"): Ask | Problem {
   const { prompt, image, n } = body;
   if (typeof prompt !== "string") return problem("Missing required parameter: 'prompt'.", "prompt");
-  if (kind === "edits" && image === undefined) {
+  if (kind === "edits" && image === undefined && body["images"] === undefined) {
     return problem("Missing required parameter: 'image'.", "image");
   }
   // Form fields are text, so convert.
