@@ -66,9 +66,18 @@ async function typesOf(events: AsyncIterable<{ readonly type: string }>): Promis
 t.test("OpenAI's client streams an image", { jobs: 4 }, async (t) => {
   t.test("that is made, and is charged for it once, with its tokens", async (t) => {
     const { openai, customer } = await client();
-    const stream = await openai.images.generate(streamed({}, { size: "1024x1536" }));
+    const { data, response } = await openai.images
+      .generate(streamed({}, { size: "1024x1536" }))
+      .withResponse();
+    t.strictSame(
+      ["cost-vnd", "output-tokens", "price-vnd-per-image"].map((name) =>
+        response.headers.get(`x-svc-${name}`),
+      ),
+      [null, null, "1000"],
+      "as for each stream, whenever its head leaves",
+    );
     const events = [];
-    for await (const event of stream) events.push(event);
+    for await (const event of data) events.push(event);
     const [event] = events;
     assert.equal(events.length, 1);
     assert.equal(event?.type, "image_generation.completed");
