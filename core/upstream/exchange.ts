@@ -11,7 +11,7 @@ import { kindOf, type Wire } from "../wire/wire.ts";
 import { wires } from "../wire/wires.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
 import { broken, refusedOutcome, refusedUnreadably, tooSlow } from "./broken.ts";
-import { Dispatch } from "./dispatch.ts";
+import { Dispatch, isSilentUntilWhole } from "./dispatch.ts";
 import { type FailureCause, failures } from "./failure-cause.ts";
 import { isForOperator, messageIn, type Refused, refusedBy } from "./fault.ts";
 import { masked, maskedEvent } from "./mask.ts";
@@ -431,8 +431,8 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   /**
-   * Leaves an upstream that is silent for too long: for another, or with an error if there is none. Only streams have a
-   * limit: a reply that is not streamed is silent until it is whole, so the deadline of the call bounds it.
+   * Leaves an upstream that is silent for too long: for another, or with an error if there is none. A reply that is silent
+   * until it is whole has no limit but the deadline of the call.
    */
   cutIfSilent(nowMs: number): void {
     if (this.over) return;
@@ -442,7 +442,7 @@ export class Exchange implements AttemptListener, Flow {
       return;
     }
     if (!this.begun && this.leftIfSlow(nowMs)) return;
-    if (!this.call.stream || this.isPaused) return;
+    if (isSilentUntilWhole(this.call) || this.isPaused) return;
     const { idleMs, firstByteMs } = this.upstreams.limits;
     const limitMs = this.begun ? idleMs : firstByteMs;
     if (nowMs - this.heardAtMs < limitMs) return;

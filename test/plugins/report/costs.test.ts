@@ -103,6 +103,16 @@ t.test("an unknown cost is null", async (t) => {
   t.equal(costOf("2026-06-01", USED, plain), 5_000 * 26_000);
 });
 
+t.test("a dear image whose tokens are reported costs these", async (t) => {
+  const dear = { surcharge: { factor: 4 }, model: { standard: "images" } };
+  const made = { ...REPORTED, inputTokens: 1_000, outputTokens: 50, images: 1 };
+  t.equal(costOf("2026-06-01", made, dear), 5_000 * 26_000);
+  // Nothing was counted, or images are billed one by one, or calls.
+  t.equal(costOf("2026-06-01", { images: 1 }, dear), null);
+  t.equal(costOf("2026-06-01", made, { ...dear, ...route("picture") }), null);
+  t.equal(costOf("2026-06-01", made, { ...dear, ...route("flat") }), null);
+});
+
 t.test("a wrong file is refused with its line", async (t) => {
   const own = swap(
     swap(GATEWAY, "token: 0123456789abcdef", ""),
