@@ -23,8 +23,8 @@ export interface Refused {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Names that providers give to errors. Anything else that comes in their place is not logged. */
-const NAME = /^[\w.:/-]{1,64}$/;
+/** Names that providers give to errors, not statuses. Anything else that comes in their place is not logged. */
+const NAME = /^(?![45]\d\d$)[\w.:/-]{1,64}$/;
 
 /**
  * Phrases about the account behind a key. A refusal that has one, and no row, is not passed on: to the provider, the
@@ -49,7 +49,7 @@ export function refusedBy(status: number, text: string | undefined, isUnreadPage
   if (known) {
     const { row, fault, says, elsewhere = false } = known;
     const isOfCaller = fault === "caller";
-    // The body of a success may state no status, and a failure of the provider is sent again by clients.
+    // The body of a success may state no status, and clients send a call again after a status of 500 or more.
     const known400 = isOfCaller && means >= 500 ? { means: 400 } : {};
     const isCounted = fault === "upstream";
     return {

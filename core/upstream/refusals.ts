@@ -25,7 +25,7 @@ interface Signs {
   readonly status?: readonly number[];
   /** `error.type`, `error.status` (Google) or `__type` (Amazon). */
   readonly type?: string;
-  /** `error.code`, a `reason` (Google) or the `error_code` (Anthropic) in its details, `base_resp.status_code` or `http_code` (MiniMax). */
+  /** `error.code`, a `reason` (Google) or the `error_code` (Anthropic) in its details, or `base_resp.status_code` (MiniMax). */
   readonly code?: string;
   /**
    * Words of the message. Without a code they match its beginning, if they can: the rest of it may quote the customer's

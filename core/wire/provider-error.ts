@@ -68,5 +68,6 @@ function messagesOverflow(root: JsonObject, message: string): string | undefined
 
 function typeOf(status: number): string {
   if (status === 429) return "rate_limit_error";
+  if (status === 413) return "request_too_large";
   return status === 404 ? "not_found_error" : "invalid_request_error";
 }
