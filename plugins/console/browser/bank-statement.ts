@@ -3,12 +3,12 @@ import { failureText } from "../../page-parts/browser/failure.ts";
 import { field, notice } from "../../page-parts/browser/form.ts";
 import { dayLong, number, vnd } from "../../page-parts/browser/format.ts";
 import { card } from "../../page-parts/browser/page-head.ts";
+import { type Column, figures } from "../../page-parts/browser/table.ts";
 import { BASE } from "./base.ts";
 import { openChange } from "./change.ts";
 import { commandLine, commandText } from "./command-line.ts";
 import { section } from "./section.ts";
 import { may, post } from "./session.ts";
-import { type Column, figures } from "./table.ts";
 import { t } from "./text.ts";
 import { transferLink } from "./transfer-changes.ts";
 

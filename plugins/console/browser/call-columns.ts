@@ -1,8 +1,8 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { dateTimeExact, exactVnd, number, seconds, vnd } from "../../page-parts/browser/format.ts";
+import type { Column } from "../../page-parts/browser/table.ts";
 import { BASE } from "./base.ts";
 import type { Call, Refused } from "./contract.ts";
-import type { Column } from "./table.ts";
 import { t } from "./text.ts";
 
 /** The columns of a list of calls. The time leads to the call's story. */

@@ -14,6 +14,7 @@ import {
 } from "../../page-parts/browser/format.ts";
 import { shownLimits } from "../../page-parts/browser/key-limits.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
+import { type Column, figures } from "../../page-parts/browser/table.ts";
 import { textIfAny } from "../../page-parts/browser/text.ts";
 import {
   openDiscount,
@@ -43,7 +44,6 @@ import { keyChangeColumns } from "./key-columns.ts";
 import { movementCause } from "./movements.ts";
 import { section, smallButton } from "./section.ts";
 import { get, hasCommand, may } from "./session.ts";
-import { type Column, figures } from "./table.ts";
 import { t } from "./text.ts";
 import { whenChosen } from "./when-chosen.ts";
 

@@ -4,11 +4,11 @@ import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { failureText } from "../../page-parts/browser/failure.ts";
 import { field, notice } from "../../page-parts/browser/form.ts";
 import { exactVnd, number } from "../../page-parts/browser/format.ts";
+import { pairs } from "../../page-parts/browser/table.ts";
 import { openChange } from "./change.ts";
 import { commandLine, commandText } from "./command-line.ts";
 import type { Drift, Reconciled } from "./contract.ts";
 import { get, may } from "./session.ts";
-import { pairs } from "./table.ts";
 import { t } from "./text.ts";
 
 type Row = Pick<Reconciled["rows"][number], "account_id" | "purse">;

@@ -1,12 +1,12 @@
 import { copyButton } from "../../page-parts/browser/copy.ts";
 import { el } from "../../page-parts/browser/dom.ts";
 import { hasEnded } from "../../page-parts/browser/key-limits.ts";
+import type { Column } from "../../page-parts/browser/table.ts";
 import { badge, stateBadge } from "./badge.ts";
 import type { Key } from "./contract.ts";
 import { openLimits, openPause, openRevoke } from "./key-changes.ts";
 import { smallButton } from "./section.ts";
 import { may } from "./session.ts";
-import type { Column } from "./table.ts";
 import { t } from "./text.ts";
 
 /** The columns of keys that say if one is in use, and change that: as a customer's page has them, and the search. */

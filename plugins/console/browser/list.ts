@@ -4,11 +4,11 @@ import { busy, choice, field, notice } from "../../page-parts/browser/form.ts";
 import { number } from "../../page-parts/browser/format.ts";
 import { icon } from "../../page-parts/browser/icons.ts";
 import { card, failed, waiting } from "../../page-parts/browser/page-head.ts";
+import { type Column, lineOf, table } from "../../page-parts/browser/table.ts";
 import { setQuery } from "./address.ts";
 import { commandLine } from "./command-line.ts";
 import { downloadCsv } from "./download.ts";
 import { withoutSecret } from "./secret.ts";
-import { type Column, lineOf, table } from "./table.ts";
 import { t } from "./text.ts";
 import { whenChosen } from "./when-chosen.ts";
 

@@ -1,11 +1,11 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { dateTime, dayBefore, exactVnd, vnd } from "../../page-parts/browser/format.ts";
+import type { Figure } from "../../page-parts/browser/table.ts";
 import { BASE } from "./base.ts";
 import { commandText } from "./command-line.ts";
 import type { ListedMovement, MoneyReport, Movement } from "./contract.ts";
 import { list } from "./list.ts";
 import { get } from "./session.ts";
-import type { Figure } from "./table.ts";
 import { t } from "./text.ts";
 
 const KINDS = [

@@ -3,13 +3,13 @@ import { failureText } from "../../page-parts/browser/failure.ts";
 import { field, notice } from "../../page-parts/browser/form.ts";
 import { dateTime, number } from "../../page-parts/browser/format.ts";
 import { card } from "../../page-parts/browser/page-head.ts";
+import type { Column } from "../../page-parts/browser/table.ts";
 import { openAnnouncement } from "./announcement.ts";
 import { openChange } from "./change.ts";
 import { commandLine, commandText } from "./command-line.ts";
 import type { PriceChange, Reloaded } from "./contract.ts";
 import { section } from "./section.ts";
 import { hasCommand, may, post } from "./session.ts";
-import type { Column } from "./table.ts";
 import { t } from "./text.ts";
 
 /** Reads the config's file again: first what it would change, then, after a second look, at every gateway. */

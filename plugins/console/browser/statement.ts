@@ -2,6 +2,7 @@ import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { notice } from "../../page-parts/browser/form.ts";
 import { dateTime, exactVnd, monthName, number, vnd } from "../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
+import { figures, pairs } from "../../page-parts/browser/table.ts";
 import { textIfAny } from "../../page-parts/browser/text.ts";
 import { BASE } from "./base.ts";
 import { commandText } from "./command-line.ts";
@@ -9,7 +10,6 @@ import type { Party, Statement } from "./contract.ts";
 import { monthOf } from "./customer.ts";
 import { section } from "./section.ts";
 import { get } from "./session.ts";
-import { figures, pairs } from "./table.ts";
 import { t } from "./text.ts";
 
 /** The closed statement of a customer's month, with the data of its VAT invoice. */

@@ -1,11 +1,11 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { dayBefore, minuteOf, number, seconds, vnd } from "../../page-parts/browser/format.ts";
+import { figures } from "../../page-parts/browser/table.ts";
 import { BASE } from "./base.ts";
 import { commandText } from "./command-line.ts";
 import type { Report, SumsRow, TimeRow, Traffic, Upstream, UpstreamRow } from "./contract.ts";
 import { subsection } from "./section.ts";
 import { get, hasCommand } from "./session.ts";
-import { figures } from "./table.ts";
 import { t } from "./text.ts";
 import { lastSteps, periodOf, rowsOf, type Steps, timeBars } from "./time-bars.ts";
 

@@ -3,6 +3,7 @@ import { el, fill } from "../../page-parts/browser/dom.ts";
 import { choice, field } from "../../page-parts/browser/form.ts";
 import { dateTime, dayBefore, dayLong, number, vnd } from "../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
+import { pairs } from "../../page-parts/browser/table.ts";
 import { BASE } from "./base.ts";
 import { openChange } from "./change.ts";
 import { commandText } from "./command-line.ts";
@@ -10,7 +11,6 @@ import type { VoucherBatch, WholeVoucherBatch } from "./contract.ts";
 import { downloadCsv } from "./download.ts";
 import { section } from "./section.ts";
 import { get, may } from "./session.ts";
-import { pairs } from "./table.ts";
 import { t } from "./text.ts";
 
 /** The path of a batch below the page of money. */

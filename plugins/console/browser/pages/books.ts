@@ -12,6 +12,7 @@ import {
 } from "../../../page-parts/browser/format.ts";
 import { card, failed, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { figures } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
@@ -27,7 +28,6 @@ import { openDrift } from "../drift.ts";
 import { movedFigure, owedFigure } from "../movements.ts";
 import { section, smallButton, subsection } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
-import { figures } from "../table.ts";
 import { booksTasks, taskList } from "../tasks.ts";
 import { t } from "../text.ts";
 

@@ -4,6 +4,7 @@ import { field, notice } from "../../../page-parts/browser/form.ts";
 import { dateTime, exactVnd, number, seconds } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { callColumns, statusBadge } from "../call-columns.ts";
 import { openChange } from "../change.ts";
@@ -12,7 +13,6 @@ import type { Call, CallStory, OpenCall } from "../contract.ts";
 import { findAccount } from "../find-account.ts";
 import { list } from "../list.ts";
 import { get, may } from "../session.ts";
-import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 
 const STATUSES = [200, 400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504] as const;

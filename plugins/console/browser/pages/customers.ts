@@ -2,6 +2,7 @@ import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { date, dayBefore, percent, vnd } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import type { Column } from "../../../page-parts/browser/table.ts";
 import { stateBadge } from "../badge.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
@@ -10,7 +11,6 @@ import { showCustomer } from "../customer.ts";
 import { list } from "../list.ts";
 import { get, hasCommand } from "../session.ts";
 import { showStatement } from "../statement.ts";
-import type { Column } from "../table.ts";
 import { t } from "../text.ts";
 
 interface Listed extends Account {

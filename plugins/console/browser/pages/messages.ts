@@ -5,6 +5,7 @@ import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime, number } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { textIfAny, textsOf } from "../../../page-parts/browser/text.ts";
 import { openAnnouncement } from "../announcement.ts";
 import { BASE } from "../base.ts";
@@ -15,7 +16,6 @@ import { list } from "../list.ts";
 import { keepFresh } from "../live.ts";
 import { smallButton, subsection } from "../section.ts";
 import { get, may, post } from "../session.ts";
-import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 
 const STATES = ["waiting", "failed", "sent"] as const;

@@ -3,6 +3,7 @@ import { notice } from "../../../page-parts/browser/form.ts";
 import { dayBefore, dayLong, exactVnd, number, vnd } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { type Column, type Figure, figures } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow } from "../contract.ts";
@@ -10,7 +11,6 @@ import { list } from "../list.ts";
 import { daysIn, moneyBars } from "../money-bars.ts";
 import { movedFigure, owedFigure } from "../movements.ts";
 import { get } from "../session.ts";
-import { type Column, type Figure, figures } from "../table.ts";
 import { t } from "../text.ts";
 
 type Filters = Readonly<Record<string, string>>;

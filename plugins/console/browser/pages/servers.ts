@@ -3,12 +3,12 @@ import { field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, dateTime, number } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { openChange } from "../change.ts";
 import { commandBlock, commandLine, commandText } from "../command-line.ts";
 import type { Backup, Maintenance, Secret, Server, System, Upgrade } from "../contract.ts";
 import { section } from "../section.ts";
 import { get, hasCommand, may, readiness } from "../session.ts";
-import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 
 /** The processes and their stores, maintenance, and this process with its config and secrets. */

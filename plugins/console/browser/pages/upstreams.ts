@@ -3,6 +3,7 @@ import { field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, number, seconds, vnd } from "../../../page-parts/browser/format.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import type { Column } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
@@ -11,7 +12,6 @@ import { downloadCsv } from "../download.ts";
 import { redraw, showFresh } from "../live.ts";
 import { subsection } from "../section.ts";
 import { get, hasCommand, may, post } from "../session.ts";
-import type { Column } from "../table.ts";
 import { t } from "../text.ts";
 import { periodOf } from "../time-bars.ts";
 import {

@@ -7,6 +7,7 @@ import { ago, date } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import { go, show } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { currentTheme, setTheme, themes } from "../../../page-parts/browser/theme.ts";
 import { get, post, remove } from "../api.ts";
@@ -45,18 +46,13 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 function about(): HTMLElement {
   const account = currentAccount();
   if (!account) throw new Error("the account page needs a signed-in customer");
-  const pairs = [
-    [t("email"), account.email],
-    [t("account.verified"), account.email_verified ? t("yes") : t("no")],
-    [t("account.since"), date(account.created_at)],
-  ] as const;
   return card(
     t("account.about"),
-    el(
-      "dl",
-      { class: "pairs" },
-      pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
-    ),
+    pairs([
+      [t("email"), account.email],
+      [t("account.verified"), account.email_verified ? t("yes") : t("no")],
+      [t("account.since"), date(account.created_at)],
+    ]),
   );
 }
 

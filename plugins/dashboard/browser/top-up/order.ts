@@ -8,6 +8,7 @@ import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { get, post } from "../api.ts";
 import { refreshWallet } from "../balance.ts";
 import type { KeyList, TopUp } from "../contract.ts";
@@ -136,17 +137,11 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
   );
   const received = card(
     t("topup.payments"),
-    el(
-      "dl",
-      { class: "pairs" },
-      payments.map((paid) =>
-        el(
-          "div",
-          {},
-          el("dt", {}, dateTime(paid.at)),
-          el("dd", {}, `+${vnd(paid.amount_vnd)}`, bonusIn(paid.bonus_vnd)),
-        ),
-      ),
+    pairs(
+      payments.map((paid) => [
+        dateTime(paid.at),
+        [`+${vnd(paid.amount_vnd)}`, bonusIn(paid.bonus_vnd)],
+      ]),
     ),
   );
   const ways = el(

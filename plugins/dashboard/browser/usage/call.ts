@@ -11,6 +11,7 @@ import {
   seconds,
 } from "../../../page-parts/browser/format.ts";
 import { waiting } from "../../../page-parts/browser/page-head.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { CallDetail } from "../contract.ts";
@@ -38,7 +39,7 @@ export async function showCall(id: string): Promise<void> {
 
 function facts(call: CallDetail): HTMLElement {
   const { status, outcome, first_byte_ms } = call;
-  const rows: readonly (readonly [string, Child])[] = [
+  return pairs([
     [t("calls.time"), dateTime(call.at)],
     [t("calls.model"), call.model],
     [t("refused.endpoint"), el("code", {}, call.endpoint)],
@@ -56,12 +57,7 @@ function facts(call: CallDetail): HTMLElement {
       t("refused.id"),
       [el("code", {}, call.call_id), " ", copyButton(t("copy"), () => call.call_id)],
     ],
-  ];
-  return el(
-    "dl",
-    { class: "pairs" },
-    rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
-  );
+  ]);
 }
 
 function tokens(count: number, part: "call.cached" | "call.reasoning", of: number): string {
