@@ -75,9 +75,10 @@ export function statementPart(): HTMLElement {
         title: t("bankfile.record"),
         about: el("p", {}, t("bankfile.record.about", { count: number(open) })),
         fields: [],
-        request: () => ({ path: "/transfers/import", body: { file } }),
-        command: () => commandText("transfer import", { file: "statement.csv" }),
-        action: t("bankfile.record"),
+        path: "/transfers/import",
+        command: "transfer import",
+        given: () => ({ file: "statement.csv" }),
+        body: () => ({ file }),
         done: (reply) => fill(place, outcome(reply as Compared, file)),
       });
     });

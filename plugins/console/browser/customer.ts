@@ -21,7 +21,6 @@ import {
   openEmail,
   openMovement,
   openReasoned,
-  openStanding,
   openWelcome,
 } from "./account-changes.ts";
 import { setQuery } from "./address.ts";
@@ -100,6 +99,7 @@ async function read(id: string): Promise<Customer> {
 function head(account: WholeAccount, done: Done): HTMLElement {
   const button = (text: string, open: () => void) =>
     el("button", { type: "button", onclick: open }, text);
+  const standing = account.status === "active" ? "suspend" : "resume";
   return pageHead(
     account.email,
     [el("code", {}, account.id), " ", stateBadge(account.status)],
@@ -108,10 +108,7 @@ function head(account: WholeAccount, done: Done): HTMLElement {
       button(t("account.debit"), () => openMovement(account, -1, done)),
       button(t("account.discount"), () => openDiscount(account, done)),
     ],
-    may("support") &&
-      button(t(account.status === "active" ? "account.suspend" : "account.resume"), () =>
-        openStanding(account, done),
-      ),
+    may("support") && button(t(`account.${standing}`), () => openReasoned(account, standing, done)),
   );
 }
 

@@ -30,20 +30,18 @@ export async function openDrift({ account_id: account, purse }: Row, done: () =>
     return;
   }
   const reason = field(t("reason"), { maxlength: 500, value: "drift" });
-  const given = () => (reason.input.value === "" ? {} : { reason: reason.input.value });
   openChange({
     title: t("drift"),
     about,
     fields: [reason],
-    request: () => ({
-      path,
-      body: { difference_vnd: drift.difference_vnd, ...named, ...given() },
+    path,
+    command: "drift mend",
+    of: { account },
+    given: () => ({
+      ...named,
+      difference_vnd: drift.difference_vnd,
+      reason: reason.input.value || undefined,
     }),
-    command: () =>
-      commandText("drift mend", {
-        ...{ account, ...named, "difference-vnd": drift.difference_vnd },
-        ...given(),
-      }),
     action: t("drift.mend"),
     movesMoney: purse === null,
     done,

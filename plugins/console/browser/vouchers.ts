@@ -133,28 +133,21 @@ function openBatch(again: () => Promise<void>): void {
     ["once", t("yes")],
   ] as const;
   const { element, select } = choice(t("voucher.once"), options);
-  const dates = () => ({
-    until: until.input.value,
-    ...(from.input.value !== "" && { from: from.input.value }),
-  });
   openChange({
     title: t("voucher.make"),
     about: [el("p", { class: "hint" }, t("voucher.make.about")), element],
     fields: [amount, count, uses, from, until, note],
-    request: () => ({
-      path: "/vouchers",
-      body: {
-        ...{ amount_vnd: amount.input.value, note: note.input.value, ...dates() },
-        ...{ count: Number(count.input.value), uses: Number(uses.input.value) },
-        once_per_customer: select.value !== "",
-      },
+    path: "/vouchers",
+    command: "voucher create",
+    given: () => ({
+      amount_vnd: amount.input.value,
+      count: Number(count.input.value),
+      uses: Number(uses.input.value),
+      until: until.input.value,
+      from: from.input.value || undefined,
+      note: note.input.value,
+      once_per_customer: select.value !== "",
     }),
-    command: () =>
-      commandText("voucher create", {
-        ...{ "amount-vnd": amount.input.value, count: count.input.value, uses: uses.input.value },
-        ...{ ...dates(), note: note.input.value },
-      }) + (select.value === "" ? "" : " --once-per-customer"),
-    action: t("voucher.make"),
     movesMoney: true,
     async done(reply) {
       const { id, state, list: codes } = reply as VoucherBatch & { list: object[] };
@@ -173,9 +166,9 @@ function cancelButton(batch: VoucherBatch, done: () => Promise<void>): HTMLEleme
       title: text,
       about: el("p", {}, t("voucher.cancel.about", { note })),
       fields: [],
-      request: () => ({ path: `/vouchers/${id}/cancel`, body: {} }),
-      command: () => commandText("voucher cancel", { voucher: id }),
-      action: text,
+      path: `/vouchers/${id}/cancel`,
+      command: "voucher cancel",
+      of: { voucher: id },
       isDangerous: true,
       done,
     });

@@ -1,11 +1,10 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { field } from "../../../page-parts/browser/form.ts";
 import { dateTime, exactVnd } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { BASE } from "../base.ts";
-import { openChange } from "../change.ts";
+import { openChange, reasonField } from "../change.ts";
 import { commandText } from "../command-line.ts";
 import { list } from "../list.ts";
 import { get, may } from "../session.ts";
@@ -143,26 +142,23 @@ function openApprove(approval: Approval, done: Done): void {
     title: t("approval.approve"),
     about: about(approval),
     fields: [],
-    request: () => ({ path: `/approvals/${approval.id}/approve`, body: {} }),
-    command: () => commandText("approval approve", { approval: approval.id }),
-    action: t("approval.approve"),
+    path: `/approvals/${approval.id}/approve`,
+    command: "approval approve",
+    of: { approval: approval.id },
     done,
   });
 }
 
 function openRefuse(approval: Approval, done: Done): void {
-  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const reason = reasonField();
   openChange({
     title: t(refusalOf(approval)),
     about: about(approval),
     fields: [reason],
-    request: () => ({
-      path: `/approvals/${approval.id}/refuse`,
-      body: { reason: reason.input.value },
-    }),
-    command: () =>
-      commandText("approval refuse", { approval: approval.id, reason: reason.input.value }),
-    action: t(refusalOf(approval)),
+    path: `/approvals/${approval.id}/refuse`,
+    command: "approval refuse",
+    of: { approval: approval.id },
+    given: () => ({ reason: reason.input.value }),
     isDangerous: true,
     done,
   });

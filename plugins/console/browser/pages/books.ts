@@ -226,9 +226,9 @@ function openRetry(id: string, done: () => Promise<void>): void {
     title: t("servers.retry"),
     about: el("p", {}, t("servers.retry.about")),
     fields: [],
-    request: () => ({ path: `/quarantine/${encodeURIComponent(id)}/retry`, body: {} }),
-    command: () => commandText("quarantine retry", { call: id }),
-    action: t("servers.retry"),
+    path: `/quarantine/${encodeURIComponent(id)}/retry`,
+    command: "quarantine retry",
+    of: { call: id },
     done,
   });
 }

@@ -7,7 +7,7 @@ import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { pairs } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { callColumns, statusBadge } from "../call-columns.ts";
-import { openChange } from "../change.ts";
+import { openChange, reasonField } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { Call, CallStory, OpenCall } from "../contract.ts";
 import { findAccount } from "../find-account.ts";
@@ -183,25 +183,17 @@ function openRefund(id: string, done: () => Promise<void>): void {
     { inputmode: "decimal", maxlength: 30 },
     t("call.refund.hint"),
   );
-  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const reason = reasonField();
   openChange({
     title: t("call.refund"),
     fields: [amount, reason],
-    request: () => ({
-      path: "/refunds",
-      body: {
-        call: id,
-        reason: reason.input.value,
-        ...(amount.input.value !== "" && { amount_vnd: amount.input.value }),
-      },
+    path: "/refunds",
+    command: "refund",
+    given: () => ({
+      call: id,
+      amount_vnd: amount.input.value || undefined,
+      reason: reason.input.value,
     }),
-    command: () =>
-      commandText("refund", {
-        call: id,
-        "amount-vnd": amount.input.value,
-        reason: reason.input.value,
-      }),
-    action: t("call.refund"),
     movesMoney: true,
     done,
   });

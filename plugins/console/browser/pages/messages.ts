@@ -228,9 +228,9 @@ function changeButton(
       title: action,
       about: el("p", {}, `${to ?? ""} · ${subject ?? ""}`),
       fields: [],
-      request: () => ({ path: `/messages/${id}/${word}`, body: {} }),
-      command: () => commandText(`message ${word}`, { id }),
-      action,
+      path: `/messages/${id}/${word}`,
+      command: `message ${word}`,
+      of: { id },
       done,
     }),
   );

@@ -165,15 +165,14 @@ function showing(field: "link" | "token", done: Done) {
 function openInvite(done: Done): void {
   const email = field(t("email"), { type: "email", required: true, maxlength: 254 });
   const role = roleField("viewer");
-  const given = () => ({ email: email.input.value.trim(), role: role.select.value });
   openChange({
     title: t("operators.invite"),
     about: role.element,
     fields: [email],
-    request: () => ({ path: "/operators", body: given() }),
+    path: "/operators",
+    command: "operator invite",
+    given: () => ({ email: email.input.value.trim(), role: role.select.value }),
     send: showing("link", done),
-    command: () => commandText("operator invite", given()),
-    action: t("operators.invite"),
   });
 }
 
@@ -183,9 +182,10 @@ function openRole(person: Person, done: Done): void {
     title: t("operators.role"),
     about: [el("p", {}, el("strong", {}, person.email)), role.element],
     fields: [],
-    request: () => ({ path: pathOf(person, "role"), body: { role: role.select.value } }),
-    command: () =>
-      commandText("operator role", { operator: person.email, role: role.select.value }),
+    path: pathOf(person, "role"),
+    command: "operator role",
+    of: { operator: person.email },
+    given: () => ({ role: role.select.value }),
     action: t("operators.setrole"),
     done,
   });
@@ -201,10 +201,10 @@ function openReset(person: Person, done: Done): void {
       person.email === ownName() && ` ${t("operators.reset.own")}`,
     ),
     fields: [],
-    request: () => ({ path: pathOf(person, "reset"), body: {} }),
+    path: pathOf(person, "reset"),
+    command: "operator reset",
+    of: { operator: person.email },
     send: showing("link", done),
-    command: () => commandText("operator reset", { operator: person.email }),
-    action: t("operators.reset"),
     isDangerous: true,
   });
 }
@@ -214,9 +214,9 @@ function openRemove(person: Person, done: Done): void {
     title: t("operators.remove"),
     about: el("p", {}, t("operators.remove.about", { email: person.email })),
     fields: [],
-    request: () => ({ path: pathOf(person, "remove"), body: {} }),
-    command: () => commandText("operator remove", { operator: person.email }),
-    action: t("operators.remove"),
+    path: pathOf(person, "remove"),
+    command: "operator remove",
+    of: { operator: person.email },
     isDangerous: true,
     done,
   });
@@ -236,19 +236,18 @@ function openToken(done: Done): void {
     required: true,
   });
   const role = roleField("viewer");
-  const given = () => ({
-    name: name.input.value.trim(),
-    role: role.select.value,
-    days: Number(days.input.value),
-  });
   openChange({
     title: t("tokens.create"),
     about: role.element,
     fields: [name, days],
-    request: () => ({ path: "/tokens", body: given() }),
+    path: "/tokens",
+    command: "token create",
+    given: () => ({
+      name: name.input.value.trim(),
+      role: role.select.value,
+      days: Number(days.input.value),
+    }),
     send: showing("token", done),
-    command: () => commandText("token create", given()),
-    action: t("tokens.create"),
   });
 }
 
@@ -257,9 +256,9 @@ function openRevokeToken({ name }: Token, done: Done): void {
     title: t("key.revoke"),
     about: el("p", {}, t("tokens.revoke.about", { name })),
     fields: [],
-    request: () => ({ path: `/tokens/${name}/revoke`, body: {} }),
-    command: () => commandText("token revoke", { name }),
-    action: t("key.revoke"),
+    path: `/tokens/${name}/revoke`,
+    command: "token revoke",
+    of: { name },
     isDangerous: true,
     done,
   });

@@ -190,18 +190,18 @@ function maintenancePart({ enabled, message }: Maintenance, done: () => Promise<
   const open = () => {
     const said = field(t("servers.message"), { maxlength: 500 }, t("servers.message.hint"));
     const reason = field(t("reason"), { maxlength: 500 });
-    const words = enabled ? "maintenance off" : "maintenance on";
     const given = () => ({
-      ...(!enabled && said.input.value !== "" && { message: said.input.value }),
-      ...(reason.input.value !== "" && { reason: reason.input.value }),
+      message: said.input.value || undefined,
+      reason: reason.input.value || undefined,
     });
     openChange({
       title: t(enabled ? "servers.maintenance.off" : "servers.maintenance.on"),
       about: !enabled && el("p", {}, t("servers.maintenance.about")),
       fields: enabled ? [reason] : [said, reason],
-      request: () => ({ path: "/maintenance", body: { enabled: !enabled, ...given() } }),
-      command: () => commandText(words, given()),
-      action: t(enabled ? "servers.maintenance.off" : "servers.maintenance.on"),
+      path: "/maintenance",
+      command: enabled ? "maintenance off" : "maintenance on",
+      given,
+      body: () => ({ enabled: !enabled, ...given() }),
       isDangerous: !enabled,
       done,
     });

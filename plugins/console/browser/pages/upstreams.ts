@@ -5,7 +5,7 @@ import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.t
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import type { Column } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
-import { openChange } from "../change.ts";
+import { openChange, reasonField } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { Upstream } from "../contract.ts";
 import { downloadCsv } from "../download.ts";
@@ -262,7 +262,7 @@ interface Switch {
 /** Without a key or a model, the form asks for a model. */
 function openSwitch({ name, key, model, off, done }: Switch): void {
   const asked = field(t("upstreams.model"), { maxlength: 200 }, t("upstreams.model.hint"));
-  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const reason = reasonField();
   const isAsked = key === undefined && model === undefined;
   const place = () => {
     const named = model ?? asked.input.value;
@@ -274,16 +274,11 @@ function openSwitch({ name, key, model, off, done }: Switch): void {
     title: `${title}: ${name}${key === undefined ? "" : ` …${key}`}${model === undefined ? "" : ` ${model}`}`,
     about: off && el("p", {}, t("upstreams.switch.about")),
     fields: isAsked ? [asked, reason] : [reason],
-    request: () => ({
-      path: `/upstreams/${encodeURIComponent(name)}/switch`,
-      body: { ...place(), off, reason: reason.input.value },
-    }),
-    command: () =>
-      commandText(off ? "upstream off" : "upstream on", {
-        name,
-        ...place(),
-        reason: reason.input.value,
-      }),
+    path: `/upstreams/${encodeURIComponent(name)}/switch`,
+    command: off ? "upstream off" : "upstream on",
+    of: { name },
+    given: () => ({ ...place(), reason: reason.input.value }),
+    body: () => ({ ...place(), off, reason: reason.input.value }),
     action: title,
     isDangerous: off,
     done,
@@ -298,11 +293,10 @@ function openTrial(name: string): void {
     title: `${t("upstreams.try")}: ${name}`,
     about: [el("p", {}, t("upstreams.try.about")), result],
     fields: [model],
-    request: () => ({
-      path: `/upstreams/${encodeURIComponent(name)}/try`,
-      body: { model: model.input.value },
-    }),
-    command: () => commandText("upstream try", { name, model: model.input.value }),
+    path: `/upstreams/${encodeURIComponent(name)}/try`,
+    command: "upstream try",
+    of: { name },
+    given: () => ({ model: model.input.value }),
     action: t("upstreams.try"),
     async send(path, body) {
       fill(result);
