@@ -12,7 +12,7 @@ export function openLimits(key: Key, done: Done): void {
   const { element: about, changed } = limitFields(key.limits);
   const reason = optionalReason();
   openChange({
-    title: `${t("key.limits")}: ${key.name}`,
+    title: `${t("keys.limits")}: ${key.name}`,
     about,
     fields: [reason],
     path: `/keys/${key.id}/limits`,
@@ -30,7 +30,7 @@ export function openLimits(key: Key, done: Done): void {
         ? { ...limits, reason: reason.input.value || undefined }
         : undefined;
     },
-    action: t("key.limits.save"),
+    action: t("keys.limits.save"),
     done,
   });
 }
@@ -57,7 +57,7 @@ export function openPause(key: Key, done: Done): void {
 
 export function openRevoke(key: Key, done: Done): void {
   openChange({
-    title: t("key.revoke"),
+    title: t("keys.revoke"),
     about: el("p", {}, t("key.revoke.about", { name: key.name, prefix: key.prefix })),
     fields: [],
     path: `/keys/${key.id}/revoke`,

@@ -101,7 +101,7 @@ function draftOf({ announcement_vi: vi, announcement_en: en }: Reloaded): Child 
 export function priceColumns<Row extends PriceChange>(): Column<Row>[] {
   return [
     {
-      title: t("calls.model"),
+      title: t("model"),
       cell: ({ model, kind }) => [model ?? "", " ", el("small", { class: "hint" }, kind)],
     },
     { title: t("audit.what"), cell: ({ change }) => t(`price.change.${change}`) },

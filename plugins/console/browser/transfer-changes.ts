@@ -6,6 +6,7 @@ import { BASE } from "./base.ts";
 import { openChange, reasonField } from "./change.ts";
 import type { Transfer } from "./contract.ts";
 import { findAccount } from "./find-account.ts";
+import { smallButton } from "./section.ts";
 import { may } from "./session.ts";
 import { t } from "./text.ts";
 
@@ -14,12 +15,7 @@ type Done = () => Promise<void>;
 /** The changes that a transfer allows in its state. */
 export function transferButtons(transfer: Transfer, done: Done): Child {
   const name = `${vnd(transfer.amount_vnd ?? 0)}, ${transfer.id}`;
-  const button = (text: string, open: () => void) =>
-    el(
-      "button",
-      { type: "button", class: "small", "aria-label": `${text}: ${name}`, onclick: open },
-      text,
-    );
+  const button = (text: string, open: () => void) => smallButton(text, name, open);
   const { state } = transfer;
   if (!may("money")) return false;
   return el(

@@ -1,4 +1,5 @@
 import { toast } from "../../page-parts/browser/announce.ts";
+import { badge } from "../../page-parts/browser/badge.ts";
 import { el, fill } from "../../page-parts/browser/dom.ts";
 import { choice, field } from "../../page-parts/browser/form.ts";
 import { dateTime, dayBefore, dayLong, number, vnd } from "../../page-parts/browser/format.ts";
@@ -8,8 +9,9 @@ import { BASE } from "./base.ts";
 import { openChange } from "./change.ts";
 import { commandText } from "./command-line.ts";
 import type { VoucherBatch, WholeVoucherBatch } from "./contract.ts";
+import { customerLink } from "./customer-link.ts";
 import { downloadCsv } from "./download.ts";
-import { section } from "./section.ts";
+import { section, smallButton } from "./section.ts";
 import { get, may } from "./session.ts";
 import { t } from "./text.ts";
 
@@ -96,21 +98,18 @@ function redemptions({ id, redemptions: rows }: WholeVoucherBatch): HTMLElement 
     rows,
     rowsMax: SHOWN_MAX,
     columns: [
-      { title: t("calls.time"), cell: ({ redeemed_at }) => dateTime(redeemed_at) },
+      { title: t("time"), cell: ({ redeemed_at }) => dateTime(redeemed_at) },
       {
         title: t("money.owner"),
-        cell: ({ account, email }) =>
-          el("a", { href: `${BASE}/customers/${account}` }, email ?? account),
+        cell: ({ account, email }) => customerLink(account, email),
       },
       { title: t("voucher.code"), cell: ({ prefix }) => el("code", {}, `${prefix}…`) },
       {
         title: t("customers.state"),
         cell: ({ credited_at }) =>
-          el(
-            "span",
-            { class: `badge ${credited_at === null ? "info" : "good"}` },
-            t(credited_at === null ? "transfer.matched" : "transfer.credited"),
-          ),
+          credited_at === null
+            ? badge("info", t("transfer.matched"))
+            : badge("good", t("transfer.credited")),
       },
     ],
     none: t("voucher.unredeemed"),
@@ -172,11 +171,10 @@ function cancelButton(batch: VoucherBatch, done: () => Promise<void>): HTMLEleme
       isDangerous: true,
       done,
     });
-  const attributes = { type: "button", class: "small", "aria-label": `${text}: ${note}` };
   return (
     may("money") &&
     (state === "open" || state === "planned" || state === "waiting") &&
-    el("button", { ...attributes, onclick: open }, text)
+    smallButton(text, note, open)
   );
 }
 
@@ -185,6 +183,12 @@ function days({ first_day, last_day }: VoucherBatch): string {
 }
 
 function stateBadge({ state }: VoucherBatch): HTMLElement {
-  const kind = { waiting: "info", open: "good", planned: "info", ended: "", cancelled: "" }[state];
-  return el("span", { class: `badge ${kind}` }, t(`voucher.${state}`));
+  const kinds = {
+    waiting: "info",
+    open: "good",
+    planned: "info",
+    ended: "",
+    cancelled: "",
+  } as const;
+  return badge(kinds[state], t(`voucher.${state}`));
 }

@@ -45,7 +45,7 @@ interface MoneyTable {
 
 /** The movements of a month between two balances, in a card. */
 export function moneyTable({ title, month, above, rows, first, last, below }: MoneyTable) {
-  const columns = [t("money.date"), t("money.what"), t("money.amount"), t("money.balance")];
+  const columns = [t("money.date"), t("money.what"), t("amount"), t("money.balance")];
   const isLong = rows.length > SHOWN_ROWS;
   const edge = ([name, amount]: Edge, isLater = false) =>
     el(
@@ -120,7 +120,7 @@ export function monthChoice(
     changed();
   });
   return {
-    element: el("form", { class: "card filters", "aria-label": t("usage.filters") }, month.element),
+    element: el("form", { class: "card filters", "aria-label": t("filters") }, month.element),
     value: () => month.select.value,
   };
 }

@@ -49,7 +49,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 function showForm(place: HTMLElement, shown: Opened): void {
   const { email } = shown;
   const password = field(
-    t("join.password"),
+    t("password.new"),
     { type: "password", autocomplete: "new-password", required: true, minlength: 10 },
     t("join.password.hint"),
   );

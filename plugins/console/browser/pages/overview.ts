@@ -66,7 +66,7 @@ async function read(): Promise<HTMLElement[]> {
       title: t("overview.days"),
       rows: [...days.rows].reverse(),
       columns: [
-        { title: t("report.day"), cell: dayLink },
+        { title: t("day"), cell: dayLink },
         {
           title: t("report.revenue"),
           isNumber: true,
@@ -91,7 +91,7 @@ async function read(): Promise<HTMLElement[]> {
           cell: (row) => sumLink("/calls?status=", row, number(row.calls)),
         },
         {
-          title: t("report.failed"),
+          title: t("calls.failed"),
           isNumber: true,
           cell: (row) => sumLink("/calls?status=failed", row, number(row.failed_calls)),
         },
@@ -145,7 +145,7 @@ function sums(
     ),
     figure(t("report.calls"), `/calls?${days}`, ({ calls }) => number(calls), "0"),
     figure(
-      t("report.failed"),
+      t("calls.failed"),
       `/calls?status=failed&${days}`,
       ({ failed_calls }) => number(failed_calls),
       "0",

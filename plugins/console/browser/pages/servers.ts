@@ -1,3 +1,4 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, dateTime, number } from "../../../page-parts/browser/format.ts";
@@ -48,7 +49,7 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
         above: backups[0] && backupState(backups[0]),
         rows: backups,
         columns: [
-          { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
+          { title: t("time"), cell: ({ at }) => dateTime(at) },
           { title: "MB", isNumber: true, cell: ({ bytes }) => number(bytes / 1e6, 2) },
         ],
         none: notice("info", t("backups.none")),
@@ -64,7 +65,7 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
           { title: t("servers.build"), cell: ({ build }) => build },
           { title: t("servers.catalogue"), cell: ({ catalogue }) => el("code", {}, catalogue) },
           { title: t("servers.config"), cell: ({ config }) => el("code", {}, config) },
-          { title: t("servers.since"), cell: ({ since }) => dateTime(since) },
+          { title: t("since"), cell: ({ since }) => dateTime(since) },
           { title: t("customers.state"), cell: serverState },
           {
             title: t("servers.works"),
@@ -181,9 +182,9 @@ function shown(value: string | number | null): string {
 function serverState({ is_asked, is_late, differs, seen_at }: Server): Child {
   if (differs.length > 0) {
     const text = t("servers.differs", { parts: differs.join(", ") });
-    return el("span", { class: `badge ${is_late ? "bad" : "info"}` }, text);
+    return badge(is_late ? "bad" : "info", text);
   }
-  return el("span", { class: "badge good" }, is_asked ? t("servers.this") : ago(seen_at));
+  return badge("good", is_asked ? t("servers.this") : ago(seen_at));
 }
 
 function maintenancePart({ enabled, message }: Maintenance, done: () => Promise<void>): Child[] {

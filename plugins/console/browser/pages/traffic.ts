@@ -27,12 +27,12 @@ export function render({ root, signal }: PageContext): void {
     filters: [
       {
         name: "by",
-        label: t("traffic.by"),
+        label: t("by"),
         standard: "hour",
         options: BY.map((by) => [by, t(`traffic.by.${by}`)] as const),
       },
       { name: "upstream", label: t("traffic.upstream") },
-      { name: "from", label: t("traffic.from"), type: "datetime-local" },
+      { name: "from", label: t("since"), type: "datetime-local" },
       { name: "to", label: t("traffic.to"), type: "datetime-local" },
     ],
     columns: (filters) => columnsOf(filters) as readonly Column<Row>[],
@@ -81,7 +81,7 @@ function columnsOf({ by = "hour", upstream = "", from = "", to = "" }: Filters) 
   const place = upstream === "" ? [] : [ofUpstream];
   if (by === "cause") {
     return [
-      { title: t("traffic.cause"), cell: ({ cause }) => el("code", {}, cause) },
+      { title: t("calls.cause"), cell: ({ cause }) => el("code", {}, cause) },
       ...place,
       { title: t("traffic.count"), isNumber: true, cell: ({ calls }) => number(calls) },
       { title: t("traffic.last"), cell: ({ last_at }) => ago(last_at) },
@@ -97,7 +97,7 @@ function columnsOf({ by = "hour", upstream = "", from = "", to = "" }: Filters) 
     },
   });
   return [
-    { title: t("traffic.time"), cell: ({ at }) => dateTime(at) },
+    { title: t("time"), cell: ({ at }) => dateTime(at) },
     ...place,
     linked("served"),
     linked("failed"),

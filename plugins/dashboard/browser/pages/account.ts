@@ -1,4 +1,5 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { confirmed } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
@@ -100,7 +101,7 @@ function passwordForm(): HTMLElement {
     toast(t("account.password.done"));
   };
   return form(
-    t("account.password.submit"),
+    t("account.password"),
     submit,
     el("div", { class: "grid two" }, current.element, next.element),
   );
@@ -126,7 +127,7 @@ function sessionList(sessions: readonly Session[], reload: () => Promise<void>):
           "div",
           { class: "item-main" },
           el("strong", {}, browserName(session.user_agent)),
-          session.current && el("span", { class: "badge good" }, t("account.thissession")),
+          session.current && badge("good", t("account.thissession")),
           el(
             "p",
             { class: "hint" },

@@ -1,3 +1,4 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field } from "../../../page-parts/browser/form.ts";
@@ -119,7 +120,7 @@ function group(maker: string, models: readonly Model[], open: boolean): HTMLElem
   return el(
     "details",
     { class: "card", open },
-    el("summary", {}, maker, " ", el("span", { class: "badge" }, models.length)),
+    el("summary", {}, maker, " ", badge("", models.length)),
     table(
       maker,
       columns,
@@ -139,7 +140,7 @@ function columnsOf(): readonly Column<Model>[] {
     tokens === null ? "–" : el("span", { title: number(tokens) }, tokenLimit(tokens));
   return [
     {
-      title: t("models.id"),
+      title: t("model"),
       kind: "id",
       cell: ({ id }) =>
         el(
@@ -167,10 +168,10 @@ function columnsOf(): readonly Column<Model>[] {
         el(
           "span",
           { class: "badges" },
-          channel === "aws" && el("span", { class: "badge info" }, "AWS"),
+          channel === "aws" && badge("info", "AWS"),
           labels
             .filter((label) => label !== "streaming")
-            .map((label) => el("span", { class: "badge" }, t(`label.${label}` as Text))),
+            .map((label) => badge("", t(`label.${label}` as Text))),
         ),
     },
   ];

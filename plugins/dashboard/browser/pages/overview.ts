@@ -99,7 +99,7 @@ function whatItBuys(available: number, { models, popular }: Catalogue): Child {
 function amountOf({ price_unit, price_vnd, price_factors }: Model, available: number): string {
   const dearest = Math.max(...KINDS[price_unit].map((kind) => price_factors[kind] ?? 1));
   const units = available / (price_vnd * dearest);
-  if (price_unit !== "mtok") return t("balance.calls", { count: number(Math.floor(units)) });
+  if (price_unit !== "mtok") return t("calls.count", { count: number(Math.floor(units)) });
   return t("balance.tokens", { count: compact(units * 1e6) });
 }
 

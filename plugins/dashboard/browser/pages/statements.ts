@@ -78,9 +78,9 @@ function parties({ number: place, month, closed_at, invoice }: WholeStatement): 
     el(
       "div",
       {},
-      seller && party(t("statements.seller"), seller),
+      seller && party(t("invoice.seller"), seller),
       buyer
-        ? party(t("statements.buyer"), buyer)
+        ? party(t("invoice.buyer"), buyer)
         : el("div", {}, el("span", { class: "hint" }, t("statements.customer")), email),
     ),
     el("p", { class: "hint" }, t("statements.closed", { date: date(closed_at) })),
@@ -152,7 +152,7 @@ function proof({ digest, previous_digest, month }: WholeStatement): HTMLElement 
     el(
       "div",
       { class: "row" },
-      copyButton(t("statements.command"), () => command, t("statements.command")),
+      copyButton(t("command.copy"), () => command, t("command.copy")),
     ),
   );
 }
@@ -171,14 +171,14 @@ function settings(
     const isEmpty = !given && !taxCode && !place;
     const wanted = isEmpty ? null : { name: given, tax_code: taxCode, address: place };
     await post("/statements", { buyer: wanted });
-    toast(t("statements.saved"));
+    toast(t("saved"));
     await reload();
   };
   return card(
     t("statements.invoice"),
     el("p", { class: "hint" }, t("statements.invoice.hint")),
     form(
-      t("statements.save"),
+      t("save"),
       save,
       el("div", { class: "grid two" }, name.element, code.element),
       address.element,

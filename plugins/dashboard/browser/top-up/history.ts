@@ -1,3 +1,4 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { el } from "../../../page-parts/browser/dom.ts";
 import { busy } from "../../../page-parts/browser/form.ts";
 import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
@@ -35,12 +36,12 @@ export async function orderHistory(signal: AbortSignal): Promise<HTMLElement> {
 
 function columnsOf(): readonly Column<TopUp>[] {
   return [
-    { title: t("topup.created"), cell: ({ created_at }) => dateTime(created_at) },
+    { title: t("time"), cell: ({ created_at }) => dateTime(created_at) },
     {
       title: t("topup.code"),
       cell: ({ id, code }) => el("a", { href: `${BASE}/top-up/${id}` }, code),
     },
-    { title: t("topup.asked"), isNumber: true, cell: ({ amount_vnd }) => vnd(amount_vnd) },
+    { title: t("amount"), isNumber: true, cell: ({ amount_vnd }) => vnd(amount_vnd) },
     {
       title: t("topup.received"),
       isNumber: true,
@@ -50,11 +51,11 @@ function columnsOf(): readonly Column<TopUp>[] {
           el("small", { class: "hint" }, ` ${t("topup.bonus.short", { bonus: vnd(bonus_vnd) })}`),
       ],
     },
-    { title: t("topup.status"), cell: orderBadge },
+    { title: t("status"), cell: orderBadge },
   ];
 }
 
-const KINDS: Readonly<Record<string, string>> = {
+const KINDS: Readonly<Record<string, "good" | "info">> = {
   open: "info",
   paid: "good",
   overpaid: "good",
@@ -62,9 +63,5 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 export function orderBadge({ status }: TopUp): HTMLElement {
-  return el(
-    "span",
-    { class: `badge ${KINDS[status] ?? ""}` },
-    textIfAny(`topup.status.${status}`) ?? status,
-  );
+  return badge(KINDS[status] ?? "", textIfAny(`topup.status.${status}`) ?? status);
 }

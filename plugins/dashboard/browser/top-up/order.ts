@@ -170,7 +170,7 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
         transferField(t("topup.bank"), bank.name),
         transferField(t("topup.account"), bank.account_number, true),
         transferField(t("topup.name"), bank.account_name, true),
-        transferField(t("topup.amount"), vnd(amount), true, amount),
+        transferField(t("amount"), vnd(amount), true, amount),
         transferField(t("topup.content"), order.content, true),
       ),
       notice("info", t("topup.content.hint")),
@@ -209,7 +209,7 @@ function transferField(name: string, shown: string, copies = false, copied = sho
       "dd",
       {},
       el("span", {}, shown),
-      copies && copyButton(t("topup.copy", { name }), () => copied),
+      copies && copyButton(t("copy.named", { name }), () => copied),
     ),
   );
 }

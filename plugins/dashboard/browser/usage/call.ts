@@ -40,11 +40,11 @@ export async function showCall(id: string): Promise<void> {
 function facts(call: CallDetail): HTMLElement {
   const { status, outcome, first_byte_ms } = call;
   return pairs([
-    [t("calls.time"), dateTime(call.at)],
-    [t("calls.model"), call.model],
+    [t("time"), dateTime(call.at)],
+    [t("model"), call.model],
     [t("refused.endpoint"), el("code", {}, call.endpoint)],
     [t("calls.key"), call.key_name ?? t("calls.unknownkey")],
-    [t("calls.status"), `${status} · ${textIfAny(`outcome.${outcome}`) ?? outcome}`],
+    [t("status"), `${status} · ${textIfAny(`outcome.${outcome}`) ?? outcome}`],
     [
       t("calls.latency"),
       first_byte_ms === null
@@ -53,10 +53,7 @@ function facts(call: CallDetail): HTMLElement {
     ],
     [t("calls.input"), tokens(call.input_tokens, "call.cached", call.cache_read_tokens)],
     [t("calls.output"), tokens(call.output_tokens, "call.reasoning", call.reasoning_tokens)],
-    [
-      t("refused.id"),
-      [el("code", {}, call.call_id), " ", copyButton(t("copy"), () => call.call_id)],
-    ],
+    [t("calls.id"), [el("code", {}, call.call_id), " ", copyButton(t("copy"), () => call.call_id)]],
   ]);
 }
 

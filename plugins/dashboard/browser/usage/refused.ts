@@ -1,3 +1,4 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { notice } from "../../../page-parts/browser/form.ts";
@@ -53,9 +54,9 @@ export function refusedCalls(signal: AbortSignal): {
 function countTable(counts: readonly RefusedCount[]): Child {
   if (counts.length === 0) return el("p", { class: "empty" }, t("usage.none"));
   return scrolled(t("refused.title"), counts, [
-    { title: t("usage.day"), cell: ({ day }) => dayShort(day) },
-    { title: t("calls.status"), cell: ({ status }) => badge(status) },
-    { title: t("refused.cause"), cell: ({ cause }) => causeText(cause) },
+    { title: t("day"), cell: ({ day }) => dayShort(day) },
+    { title: t("status"), cell: ({ status }) => badge("bad", status) },
+    { title: t("calls.cause"), cell: ({ cause }) => causeText(cause) },
     { title: t("usage.records"), cell: ({ calls }) => number(calls) },
     { title: t("calls.key"), cell: ({ key_name }) => key_name ?? t("calls.unknownkey") },
   ]);
@@ -63,15 +64,15 @@ function countTable(counts: readonly RefusedCount[]): Child {
 
 function lastTable(last: readonly RefusedCall[], open: boolean): Child {
   const shown = scrolled(t("refused.last"), last, [
-    { title: t("calls.time"), cell: ({ at }) => dateTimeExact(at) },
-    { title: t("calls.status"), cell: ({ status }) => badge(status) },
-    { title: t("refused.cause"), cell: ({ cause }) => causeText(cause) },
+    { title: t("time"), cell: ({ at }) => dateTimeExact(at) },
+    { title: t("status"), cell: ({ status }) => badge("bad", status) },
+    { title: t("calls.cause"), cell: ({ cause }) => causeText(cause) },
     { title: t("calls.key"), cell: ({ key_name }) => key_name ?? t("calls.unknownkey") },
     {
       title: t("refused.endpoint"),
       cell: ({ endpoint, model }) => (model === null ? endpoint : `${endpoint} · ${model}`),
     },
-    { title: t("refused.id"), cell: ({ call_id }) => el("code", {}, call_id) },
+    { title: t("calls.id"), cell: ({ call_id }) => el("code", {}, call_id) },
   ]);
   return el("details", { open }, el("summary", {}, t("refused.last")), shown);
 }
@@ -88,10 +89,6 @@ function scrolled<Row>(
     { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
     table("", columns, lines, "data"),
   );
-}
-
-function badge(status: number): HTMLElement {
-  return el("span", { class: "badge bad" }, status);
 }
 
 /** Returns the text of a known cause. Any other is the name of the field at fault. */
