@@ -1,6 +1,6 @@
 import { toast } from "../../page-parts/browser/announce.ts";
 import { ApiError } from "../../page-parts/browser/api-error.ts";
-import { openDialog } from "../../page-parts/browser/dialog.ts";
+import { closeButton, openDialog } from "../../page-parts/browser/dialog.ts";
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { failureText } from "../../page-parts/browser/failure.ts";
 import { type Field, field, notice } from "../../page-parts/browser/form.ts";
@@ -57,12 +57,7 @@ export function openChange(change: Change): void {
     change.fields.map(({ element }) => element),
     question,
     problem,
-    el(
-      "div",
-      { class: "row end" },
-      el("button", { type: "button", onclick: () => dialog.close() }, t("cancel")),
-      send,
-    ),
+    el("div", { class: "row end" }, closeButton(t("cancel")), send),
     el("details", {}, el("summary", {}, t("command.same")), command),
   );
   const dialog = openDialog(change.title, form);

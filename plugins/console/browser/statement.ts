@@ -1,6 +1,13 @@
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { notice } from "../../page-parts/browser/form.ts";
-import { dateTime, exactVnd, monthName, number, vnd } from "../../page-parts/browser/format.ts";
+import {
+  dateTime,
+  dayLong,
+  exactVnd,
+  monthName,
+  number,
+  vnd,
+} from "../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
 import { figures, pairs } from "../../page-parts/browser/table.ts";
 import { textIfAny } from "../../page-parts/browser/text.ts";
@@ -62,7 +69,7 @@ function parts(statement: Statement): Child[] {
       title: t("statement.rows"),
       rows,
       columns: [
-        { title: t("day"), cell: ({ day }) => day.split("-").reverse().join("/") },
+        { title: t("day"), cell: ({ day }) => dayLong(day) },
         {
           title: t("movement.what"),
           cell: ({ kind, model, note }) =>

@@ -1,5 +1,5 @@
 import { copyButton } from "../../page-parts/browser/copy.ts";
-import { openDialog } from "../../page-parts/browser/dialog.ts";
+import { closeButton, openDialog } from "../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../page-parts/browser/dom.ts";
 import { type Field, field, form, notice } from "../../page-parts/browser/form.ts";
 import { date } from "../../page-parts/browser/format.ts";
@@ -65,11 +65,7 @@ export function passwordField(): Field {
 /** Asks for the password, shows the secret, asks for a first code, shows the recovery codes. */
 function openSetUp(reload: () => Promise<void>): void {
   const steps = el("div", { class: "stack" });
-  const dialog = openDialog(
-    t("factor.title"),
-    steps,
-    cancelButton(() => dialog.close()),
-  );
+  const dialog = openDialog(t("factor.title"), steps, closeButton(t("cancel"), "quiet"));
   const password = passwordField();
   const begin = async () => {
     const made = await post<NewFactor>("/second-factor", { current: password.input.value });
@@ -103,7 +99,7 @@ function openSetUp(reload: () => Promise<void>): void {
 /** Shows recovery codes. They are shown only this once. */
 function openCodes(codes: readonly string[]): void {
   const text = codes.join("\n");
-  const dialog = openDialog(
+  openDialog(
     t("factor.codes"),
     notice("info", t("factor.codes.text")),
     el("pre", { class: "secret", "data-codes": true }, text),
@@ -111,7 +107,7 @@ function openCodes(codes: readonly string[]): void {
       "div",
       { class: "row end" },
       copyButton(t("factor.copycodes"), () => text),
-      el("button", { type: "button", class: "primary", onclick: () => dialog.close() }, t("done")),
+      closeButton(t("done"), "primary"),
     ),
   );
 }
@@ -146,10 +142,6 @@ function openProof(
     title,
     el("p", {}, text),
     form(title, submit, password.element, code.element),
-    cancelButton(() => dialog.close()),
+    closeButton(t("cancel"), "quiet"),
   );
-}
-
-export function cancelButton(onclick: () => void): HTMLElement {
-  return el("button", { type: "button", class: "quiet", onclick }, t("cancel"));
 }

@@ -1,6 +1,6 @@
 import { badge } from "../../../page-parts/browser/badge.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
-import { closeDialogs, openDialog } from "../../../page-parts/browser/dialog.ts";
+import { closeButton, closeDialogs, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, dateTime } from "../../../page-parts/browser/format.ts";
@@ -146,7 +146,7 @@ function showing(field: "link" | "token", done: Done) {
         "div",
         { class: "row end" },
         copyButton(t("copy"), () => secret),
-        el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
+        closeButton(),
       ),
     );
     // Of an owner who has reset himself, the next request ends the session, and with it the dialog.

@@ -1,5 +1,5 @@
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
-import { dayBefore, number, percent, vnd } from "../../../page-parts/browser/format.ts";
+import { dayBefore, dayLong, number, percent, vnd } from "../../../page-parts/browser/format.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { figures } from "../../../page-parts/browser/table.ts";
@@ -155,7 +155,7 @@ function sums(
 
 function dayLink(row: SumsRow): HTMLElement {
   const { day = "" } = row;
-  return sumLink("/report?by=model", row, day.split("-").reverse().join("/"));
+  return sumLink("/report?by=model", row, dayLong(day));
 }
 
 /** A sum of a day, which leads to its rows. */

@@ -3,7 +3,7 @@ import { badge } from "../../../page-parts/browser/badge.ts";
 import { confirmed } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
-import { choice, field, form } from "../../../page-parts/browser/form.ts";
+import { choice, form } from "../../../page-parts/browser/form.ts";
 import { ago, date } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import { go, show } from "../../../page-parts/browser/router.ts";
@@ -16,7 +16,7 @@ import type { Session } from "../contract.ts";
 import { messagesCard } from "../messages.ts";
 import { newPassword } from "../new-password.ts";
 import { BASE } from "../routes.ts";
-import { secondFactorCard } from "../second-factor.ts";
+import { passwordField, secondFactorCard } from "../second-factor.ts";
 import { chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
 import { t } from "../text.ts";
 
@@ -87,12 +87,7 @@ function appearance(): HTMLElement {
 }
 
 function passwordForm(): HTMLElement {
-  const current = field(t("password.current"), {
-    type: "password",
-    name: "current-password",
-    autocomplete: "current-password",
-    required: true,
-  });
+  const current = passwordField();
   const next = newPassword(t("password.new"));
   const submit = async () => {
     await post("/password/change", { current: current.input.value, password: next.input.value });

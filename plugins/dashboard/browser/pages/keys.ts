@@ -1,6 +1,6 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
-import { confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
+import { closeButton, confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { field, form, notice } from "../../../page-parts/browser/form.ts";
@@ -189,7 +189,7 @@ function openLimits({ id, name, limits }: Key, reload: () => Promise<void>): voi
   const dialog = openDialog(
     t("keys.limits.label", { name }),
     form(t("keys.limits.save"), submit, fields.element),
-    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+    closeButton(t("cancel"), "quiet"),
   );
 }
 
@@ -223,7 +223,7 @@ function openNewKey(reload: () => Promise<void>): void {
   const dialog = openDialog(
     t("keys.create"),
     form(t("keys.create.submit"), submit, name.element, limits),
-    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+    closeButton(t("cancel"), "quiet"),
   );
 }
 
@@ -242,7 +242,7 @@ function openKeyDialog(name: string, text: string, kind: "good" | "info", note: 
         t("nav.howto"),
       ),
       copy,
-      el("button", { type: "button", class: "primary", onclick: () => dialog.close() }, t("done")),
+      closeButton(t("done"), "primary"),
     ),
   );
   // A second Enter copies, and does not leave the page without the key.

@@ -1,6 +1,7 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
 import { authCard } from "../../../page-parts/browser/auth-card.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
+import { emailField } from "../../../page-parts/browser/email-field.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { type Field, field, form, notice } from "../../../page-parts/browser/form.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
@@ -16,13 +17,7 @@ export function render({ root }: PageContext): void {
     fill(root, closed());
     return;
   }
-  const email = field(t("email"), {
-    type: "email",
-    name: "email",
-    autocomplete: "username",
-    inputmode: "email",
-    required: true,
-  });
+  const email = emailField();
   const password = newPassword();
   const invitation = invitationField();
   const agreement = agreementField();

@@ -1,6 +1,6 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
 import { badge } from "../../../page-parts/browser/badge.ts";
-import { confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
+import { closeButton, confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { choice, field, form } from "../../../page-parts/browser/form.ts";
@@ -255,7 +255,7 @@ function openInvitation(led: Led, reload: () => Promise<void>): void {
       isOwner && [role.element, el("p", { class: "hint" }, t("team.role.hint"))],
       el("details", {}, el("summary", {}, t("keys.limits.optional")), fields.element),
     ),
-    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+    closeButton(t("cancel"), "quiet"),
   );
 }
 
@@ -280,6 +280,6 @@ function openLimits(
   const dialog = openDialog(
     t("team.limits.label", { email }),
     form(t("keys.limits.save"), submit, isOwner && wantedRole.element, fields.element),
-    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+    closeButton(t("cancel"), "quiet"),
   );
 }

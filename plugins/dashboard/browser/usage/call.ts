@@ -1,5 +1,5 @@
 import { copyButton } from "../../../page-parts/browser/copy.ts";
-import { openDialog } from "../../../page-parts/browser/dialog.ts";
+import { closeButton, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { notice } from "../../../page-parts/browser/form.ts";
@@ -20,15 +20,7 @@ import { t } from "../text.ts";
 /** Opens a dialog with all figures of a call, and how its cost comes about. */
 export async function showCall(id: string): Promise<void> {
   const body = el("div", { class: "stack" }, waiting());
-  const dialog = openDialog(
-    t("call.title"),
-    body,
-    el(
-      "div",
-      { class: "row end" },
-      el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
-    ),
-  );
+  openDialog(t("call.title"), body, el("div", { class: "row end" }, closeButton()));
   try {
     const call = await get<CallDetail>(`/calls/${id}`);
     fill(body, facts(call), calculation(call));
