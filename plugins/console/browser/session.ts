@@ -1,5 +1,4 @@
-import { ApiError } from "../../page-parts/browser/api-error.ts";
-import { type Query, request, withQuery } from "../../page-parts/browser/request.ts";
+import { ApiError, errorOf } from "../../page-parts/browser/api-error.ts";
 
 /** The token of a session, or the admin token. This tab alone keeps it: its storage ends with it, and no other tab reads it. */
 const STORED = "tollgate_admin_token";
@@ -103,9 +102,15 @@ interface Me {
   readonly is_person: boolean;
 }
 
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
 /** Reads from the admin API. Empty values of `query` are left out. */
 export function get<Answer>(path: string, query: Query = {}): Promise<Answer> {
-  return send<Answer>("GET", API + withQuery(path, query));
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === "" ? [] : [[name, String(value)]],
+  );
+  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
+  return send<Answer>("GET", API + path + search);
 }
 
 export function post<Answer = unknown>(path: string, body: object): Promise<Answer> {
@@ -121,15 +126,26 @@ export async function readiness(): Promise<Readonly<Record<string, unknown>>> {
 
 async function send<Answer>(method: string, path: string, body?: object): Promise<Answer> {
   const sent = token;
+  let response: Response;
+  let answer: unknown;
   try {
-    const headers: HeadersInit = sent === "" ? {} : { authorization: `Bearer ${sent}` };
-    // No cookie takes part, so no other site can act for the operator.
-    return await request<Answer>(path, { method, headers, credentials: "omit" }, body);
-  } catch (error) {
-    const isRefused = error instanceof ApiError && error.status === 401;
-    if (isRefused && sent === token && sessionStorage.getItem(STORED) === sent) end();
-    throw error;
+    response = await fetch(path, {
+      method,
+      // No cookie takes part, so no other site can act for the operator.
+      credentials: "omit",
+      headers: {
+        ...(sent !== "" && { authorization: `Bearer ${sent}` }),
+        ...(body && { "content-type": "application/json" }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    answer = await response.json().catch(() => ({}));
+  } catch {
+    throw new ApiError(0, null, "unreachable", null);
   }
+  if (response.ok) return answer as Answer;
+  if (response.status === 401 && sent === token && sessionStorage.getItem(STORED) === sent) end();
+  throw errorOf(response, answer);
 }
 
 function end(): void {

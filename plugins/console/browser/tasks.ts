@@ -1,7 +1,6 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { notice } from "../../page-parts/browser/form.ts";
 import { ago, vnd } from "../../page-parts/browser/format.ts";
-import type { Query } from "../../page-parts/browser/request.ts";
 import { BASE } from "./base.ts";
 import type {
   Maintenance,
@@ -12,7 +11,7 @@ import type {
   Transfer,
   Upstream,
 } from "./contract.ts";
-import { get, hasCommand, may, readiness } from "./session.ts";
+import { get, hasCommand, may, type Query, readiness } from "./session.ts";
 import { t } from "./text.ts";
 
 /** More are counted as this many. */

@@ -1,5 +1,4 @@
-import { ApiError } from "../../page-parts/browser/api-error.ts";
-import { type Query, request, withQuery } from "../../page-parts/browser/request.ts";
+import { ApiError, errorOf } from "../../page-parts/browser/api-error.ts";
 import { pathInTeam } from "./team.ts";
 
 const BASE = "/account/v1";
@@ -23,8 +22,10 @@ export function whenSuspended(listener: () => void): void {
   onSuspended = listener;
 }
 
-export function get<Answer>(path: string, query: Query = {}) {
-  return send<Answer>("GET", withQuery(path, query));
+export function get<Answer>(path: string, query: Record<string, string | undefined> = {}) {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => !!pair[1]);
+  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
+  return send<Answer>("GET", path + search);
 }
 
 export function post<Answer = unknown>(path: string, body: object = {}) {
@@ -53,23 +54,29 @@ export async function checkFile(path: string, query: Record<string, string>): Pr
 
 async function send<Answer>(method: string, path: string, body?: object): Promise<Answer> {
   const sessionToken = csrfToken;
-  const isChange = method !== "GET" && method !== "HEAD";
+  let response: Response;
+  let answer: unknown;
   try {
-    const headers: HeadersInit = isChange ? { "x-csrf-token": csrfToken } : {};
-    const init: RequestInit = { method, headers, credentials: "same-origin" };
-    return await request<Answer>(BASE + pathInTeam(path), init, body);
-  } catch (error) {
-    if (error instanceof ApiError) heed(error, path, sessionToken);
-    throw error;
+    response = await fetch(BASE + pathInTeam(path), {
+      method,
+      credentials: "same-origin",
+      headers: {
+        ...(body && { "content-type": "application/json" }),
+        ...(method !== "GET" && method !== "HEAD" && { "x-csrf-token": csrfToken }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    answer = await response.json().catch(() => ({}));
+  } catch {
+    throw new ApiError(0, null, "unreachable", null);
   }
-}
-
-/** Tells the pages of the end of the session, or of a suspension. `sessionToken`: of the request. */
-function heed(error: ApiError, path: string, sessionToken: string): void {
+  if (response.ok) return answer as Answer;
+  const error = errorOf(response, answer);
   // A late reply to an ended session says nothing about the one that the customer has begun since.
   const isOfThisSession = sessionToken !== "" && sessionToken === csrfToken;
   // On these paths 401 means a wrong password or no session yet, not that a session ended.
   const meansEnd = !/^\/(?:sign-in|me|password\/change)\b/.test(path);
   if (error.status === 401 && meansEnd && isOfThisSession) onSignedOut();
   if (error.code === "account_suspended" && !path.startsWith("/sign-in")) onSuspended();
+  throw error;
 }

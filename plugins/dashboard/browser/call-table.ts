@@ -1,6 +1,4 @@
-import { toast } from "../../page-parts/browser/announce.ts";
 import { type Child, el } from "../../page-parts/browser/dom.ts";
-import { failureText } from "../../page-parts/browser/failure.ts";
 import {
   dateTimeExact,
   factorsText,
@@ -8,11 +6,11 @@ import {
   seconds,
   vnd,
 } from "../../page-parts/browser/format.ts";
-import { onDemand } from "../../page-parts/browser/on-demand.ts";
 import { type Column, lineOf, table } from "../../page-parts/browser/table.ts";
 import { textIfAny } from "../../page-parts/browser/text.ts";
 import type { CallRecord } from "./contract.ts";
 import { t } from "./text.ts";
+import { showCall } from "./usage/call.ts";
 
 /** The columns of a call. The style sheet places their cells by their kinds if they do not fit the screen. */
 function columnsOf(): readonly Column<CallRecord>[] {
@@ -53,32 +51,21 @@ function columnsOf(): readonly Column<CallRecord>[] {
   ];
 }
 
-/** The window of a call, whose scripts no table waits for. */
-const callWindow = () => onDemand(import("./usage/call.ts"));
-
 /** A table of calls; each opens with the calculation of its cost. On a phone each row becomes a block of three lines. */
 export function callTable(calls: readonly CallRecord[]): HTMLElement {
-  // Until someone has read the table, they are there.
-  callWindow().catch(() => {});
   const columns = columnsOf();
   const lines = calls.map((call) => {
     const line = lineOf(columns, call);
     line.classList.add("opens");
-    line.addEventListener("click", () => void open(call.call_id));
+    line.addEventListener("click", () => open(call.call_id));
     return line;
   });
   return table(t("calls.caption"), columns, lines, "data calls");
 }
 
 /** Opens a call, unless the customer has just marked text to copy it. */
-async function open(callId: string): Promise<void> {
-  if (getSelection()?.isCollapsed === false) return;
-  try {
-    const { showCall } = await callWindow();
-    await showCall(callId);
-  } catch (error) {
-    toast(failureText(error));
-  }
+function open(callId: string): void {
+  if (getSelection()?.isCollapsed !== false) void showCall(callId);
 }
 
 /** The model that replied, with the name that the caller sent if it was another. */

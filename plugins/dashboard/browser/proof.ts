@@ -4,7 +4,7 @@ import { el } from "../../page-parts/browser/dom.ts";
 import { form } from "../../page-parts/browser/form.ts";
 import { codeField } from "../../page-parts/browser/second-factor.ts";
 import { post } from "./api.ts";
-import { passwordField } from "./second-factor.ts";
+import { currentPassword } from "./current-password.ts";
 import { t } from "./text.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function proved<Answer>(request: () => Promise<Answer>): Promise<An
 }
 
 function askForProof(isCode: boolean): Promise<boolean> {
-  const { element, input } = isCode ? codeField() : passwordField();
+  const { element, input } = isCode ? codeField() : currentPassword();
   return new Promise((resolve) => {
     const submit = async () => {
       await post("/proof", { [isCode ? "code" : "current"]: input.value });

@@ -2,21 +2,22 @@ import { toast } from "../../../page-parts/browser/announce.ts";
 import { badge } from "../../../page-parts/browser/badge.ts";
 import { confirmed } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
 import { choice, form } from "../../../page-parts/browser/form.ts";
 import { ago, date } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import { go, show } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { orSayFailure } from "../../../page-parts/browser/say-failure.ts";
 import { pairs } from "../../../page-parts/browser/table.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { currentTheme, setTheme, themes } from "../../../page-parts/browser/theme.ts";
 import { get, post, remove } from "../api.ts";
 import type { Session } from "../contract.ts";
+import { currentPassword } from "../current-password.ts";
 import { messagesCard } from "../messages.ts";
 import { newPassword } from "../new-password.ts";
 import { BASE } from "../routes.ts";
-import { passwordField, secondFactorCard } from "../second-factor.ts";
+import { secondFactorCard } from "../second-factor.ts";
 import { chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
 import { t } from "../text.ts";
 
@@ -67,9 +68,7 @@ function appearance(): HTMLElement {
     currentLanguage(),
   );
   language.select.addEventListener("change", async () => {
-    await chooseLanguage(language.select.value === "en" ? "en" : "vi").catch((error: unknown) => {
-      toast(failureText(error));
-    });
+    await orSayFailure(() => chooseLanguage(language.select.value === "en" ? "en" : "vi"));
     await show();
   });
   const theme = choice(
@@ -87,7 +86,7 @@ function appearance(): HTMLElement {
 }
 
 function passwordForm(): HTMLElement {
-  const current = passwordField();
+  const current = currentPassword();
   const next = newPassword(t("password.new"));
   const submit = async () => {
     await post("/password/change", { current: current.input.value, password: next.input.value });
@@ -103,14 +102,11 @@ function passwordForm(): HTMLElement {
 }
 
 function sessionList(sessions: readonly Session[], reload: () => Promise<void>): HTMLElement {
-  const end = async (session: Session) => {
-    try {
+  const end = (session: Session) =>
+    orSayFailure(async () => {
       await remove(`/sessions/${session.id}`);
       await reload();
-    } catch (error) {
-      toast(failureText(error));
-    }
-  };
+    });
   return el(
     "ul",
     { class: "items" },
@@ -148,13 +144,11 @@ function signOutEverywhere(): HTMLElement {
   const signOut = async () => {
     const title = t("account.everywhere");
     if (!(await confirmed(title, t("account.everywhere.text"), title))) return;
-    try {
+    await orSayFailure(async () => {
       await post("/sign-out-everywhere");
       forgetAccount();
       go(`${BASE}/sign-in`);
-    } catch (error) {
-      toast(failureText(error));
-    }
+    });
   };
   return el(
     "p",

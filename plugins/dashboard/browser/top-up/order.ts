@@ -1,13 +1,13 @@
-import { announce, toast } from "../../../page-parts/browser/announce.ts";
+import { announce } from "../../../page-parts/browser/announce.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { confirmed } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
 import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { orSayFailure } from "../../../page-parts/browser/say-failure.ts";
 import { pairs } from "../../../page-parts/browser/table.ts";
 import { get, post } from "../api.ts";
 import { refreshWallet } from "../balance.ts";
@@ -37,12 +37,10 @@ export async function renderOrder({ root, rest, signal }: PageContext): Promise<
   };
   const cancel = async () => {
     if (!(await confirmed(t("topup.cancel"), t("topup.cancel.text"), t("topup.cancel")))) return;
-    try {
+    await orSayFailure(async () => {
       order = { ...order, ...(await post<TopUp>(`/top-ups/${order.id}/cancel`)) };
       await show();
-    } catch (error) {
-      sayFailure(error);
-    }
+    });
   };
   fill(
     root,
@@ -156,7 +154,7 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
         { class: "row center" },
         el(
           "button",
-          { type: "button", class: "small", onclick: () => saveQr(qr, order).catch(sayFailure) },
+          { type: "button", class: "small", onclick: () => orSayFailure(() => saveQr(qr, order)) },
           icon("download"),
           t("topup.qr.save"),
         ),
@@ -189,10 +187,6 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
     ways,
     isShort && received,
   );
-}
-
-function sayFailure(error: unknown): void {
-  toast(failureText(error));
 }
 
 function bonusIn(amount: string): HTMLElement | false {
