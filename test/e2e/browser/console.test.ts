@@ -802,6 +802,11 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.reload();
     await page.waitForLoadState("networkidle");
     t.equal(await page.getByLabel("Status").inputValue(), "502");
+    await page.setViewportSize({ width: 390, height: 780 });
+    const wide = await page
+      .locator(".filters .field")
+      .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+    t.equal(wide, 0, "no field is wider than its place");
   });
 
   t.test("lists the calls of a period that were sold below cost", async (t) => {
