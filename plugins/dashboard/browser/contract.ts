@@ -95,11 +95,9 @@ export interface Wallet {
   readonly balance_vnd: string;
   readonly held_vnd: string;
   readonly available_vnd: string;
-  readonly pending_vnd: string;
 }
 
 interface Bank {
-  readonly bin: string;
   readonly name: string;
   readonly account_number: string;
   readonly account_name: string;
@@ -147,7 +145,6 @@ export interface TopUp {
   }[];
   readonly content: string;
   readonly bank: Bank;
-  readonly qr_text?: string;
   readonly qr_svg?: string;
   readonly created_at: string;
   readonly expires_at: string;
@@ -299,7 +296,6 @@ export interface RefusedCount {
   readonly status: number;
   readonly cause: string;
   readonly calls: number;
-  readonly last_at: string;
 }
 
 export interface RefusedCall {

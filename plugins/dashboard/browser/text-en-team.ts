@@ -29,7 +29,6 @@ export const team = {
   "team.invite.submit": "Send the invitation",
   "team.invited": "{email} is invited.",
   "team.email": "Email address",
-  "team.role": "Role",
   "team.role.member": "Member",
   "team.role.manager": "Manager",
   "team.role.hint":

@@ -30,7 +30,6 @@ export const team = {
   "team.invite.submit": "Gửi lời mời",
   "team.invited": "Đã mời {email}.",
   "team.email": "Địa chỉ email",
-  "team.role": "Vai trò",
   "team.role.member": "Thành viên",
   "team.role.manager": "Quản lý",
   "team.role.hint":

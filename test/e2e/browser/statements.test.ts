@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import t from "tap";
 import { verifyStatement } from "../../../plugins/statements/verify.ts";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
@@ -10,12 +9,10 @@ import { prompt } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { until } from "../../support/until.ts";
+import { DESKTOP, operatorAt, PHONE, picture } from "./console-page.ts";
 import { findings, sticksOut } from "./inspect.ts";
 import { type Stage, startStage } from "./stage.ts";
 
-const PHONE = { width: 360, height: 640 };
-/** Set it to a folder to look at the pictures. */
-const PICTURES = process.env["PICTURES"];
 const SELLER = { name: "Công ty Cổng", tax_code: "0100109106", address: "1 Đường A, Hà Nội" };
 
 t.test("the page of closed statements in a browser", async (t) => {
@@ -91,13 +88,12 @@ t.test("the page of closed statements in a browser", async (t) => {
       t.ok(await shown(text), text);
     for (const text of ["Thông tin xuất hóa đơn GTGT", "Tổng quan"])
       t.notOk(await shown(text), text);
-    if (PICTURES) await page.screenshot({ path: join(PICTURES, "print.png"), fullPage: true });
+    await picture(page, "statement-print");
     const pdf = await page.pdf({ format: "A4" });
     t.equal(pdf.toString("latin1").match(/\/Type \/Page\b(?!s)/g)?.length, 1, "one sheet");
-    if (PICTURES) await page.pdf({ format: "A4", path: join(PICTURES, "print.pdf") });
     await page.emulateMedia({ media: "screen" });
-    if (PICTURES) await page.setViewportSize({ width: 1280, height: 800 });
-    if (PICTURES) await page.screenshot({ path: join(PICTURES, "desktop.png"), fullPage: true });
+    await page.setViewportSize(DESKTOP);
+    await picture(page, "statement-desktop");
 
     await page.setViewportSize(PHONE);
     await page.emulateMedia({ colorScheme: "dark" });
@@ -105,22 +101,15 @@ t.test("the page of closed statements in a browser", async (t) => {
     t.strictSame(await sticksOut(page), []);
     t.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= PHONE.width);
     t.strictSame(await findings(page), []);
-    if (PICTURES) await page.screenshot({ path: join(PICTURES, "phone.png"), fullPage: true });
+    await picture(page, "statement-phone");
     t.strictSame(complaints, []);
   });
 
   t.test("shows an operator the data of a customer's VAT invoice", async (t) => {
-    const { page, complaints } = await stage.visitor({
-      viewport: { width: 1280, height: 800 },
-      locale: "en",
-    });
     const [account] = (await admin(stage.gateway, "GET", "/accounts")).body["list"] as {
       id: string;
     }[];
-    await page.goto(`${stage.url}/console/customers/${account?.id}`);
-    await page.locator("main button.quiet", { hasText: "token" }).click();
-    await page.fill("input[type=password]", stage.gateway.adminToken);
-    await page.click("button[type=submit]");
+    const { page, complaints } = await operatorAt(stage, `/customers/${account?.id}`);
     const month = page.locator("main section", { hasText: "Closed statements" });
     await month.getByRole("link", { name: "Show" }).click();
     await page.waitForURL(/\/customers\/[^/]+\/statements\/20\d\d-\d\d$/);
@@ -141,8 +130,7 @@ t.test("the page of closed statements in a browser", async (t) => {
       await page.setViewportSize({ width, height: 800 });
       t.strictSame(await findings(page), []);
       t.strictSame(await sticksOut(page), []);
-      const name = `console-statement-${width}.png`;
-      if (PICTURES) await page.screenshot({ path: join(PICTURES, name), fullPage: true });
+      await picture(page, `console-statement-${width}`);
     }
     t.strictSame(complaints, []);
   });

@@ -1,17 +1,13 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import type { Page } from "playwright-core";
 import t from "tap";
 import { credit } from "../../support/admin.ts";
 import { prompt } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { until } from "../../support/until.ts";
+import { PHONE, picture } from "./console-page.ts";
 import { findings, sticksOut } from "./inspect.ts";
 import { type Stage, startStage } from "./stage.ts";
-
-const PHONE = { width: 360, height: 640 };
-/** Set it to a folder to look at the pictures. */
-const PICTURES = process.env["PICTURES"];
 
 t.test("the page of a team in a browser", async (t) => {
   let stage: Stage;
@@ -19,10 +15,6 @@ t.test("the page of a team in a browser", async (t) => {
     stage = await startStage();
   });
   t.teardown(() => stage.close());
-
-  async function picture(page: Page, name: string): Promise<void> {
-    if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
-  }
 
   /** Checks the page for everyone, at this width and on a phone. */
   async function inspect(page: Page, name: string): Promise<void> {

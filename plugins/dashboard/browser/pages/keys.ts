@@ -1,14 +1,14 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
-import { confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
+import { closeButton, confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
 import { field, form, notice } from "../../../page-parts/browser/form.ts";
 import { ago, date, dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
 import { hasEnded, limitFields, shownLimits } from "../../../page-parts/browser/key-limits.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { orSayFailure } from "../../../page-parts/browser/say-failure.ts";
 import { get, post } from "../api.ts";
 import type { Key, KeyList, NewKey } from "../contract.ts";
 import { proved } from "../proof.ts";
@@ -115,13 +115,10 @@ function usedText(key: Key): string {
 function revealButtons(key: Key): HTMLElement[] {
   const reveal = async () =>
     (await proved(() => post<{ key: string }>(`/keys/${key.id}/reveal`))).key;
-  const show = async () => {
-    try {
-      openKeyDialog(key.name, await reveal(), "info", t("keys.reveal.text"));
-    } catch (error) {
-      toast(failureText(error));
-    }
-  };
+  const show = () =>
+    orSayFailure(async () =>
+      openKeyDialog(key.name, await reveal(), "info", t("keys.reveal.text")),
+    );
   return [
     copyButton(t("keys.copy.label", { name: key.name }), reveal),
     el(
@@ -138,42 +135,26 @@ function revealButtons(key: Key): HTMLElement[] {
   ];
 }
 
+function button(text: string, label: string, onclick: () => unknown): HTMLElement {
+  return el("button", { type: "button", class: "small", "aria-label": label, onclick }, text);
+}
+
 function limitButtons(key: Key, reload: () => Promise<void>): HTMLElement[] {
   const { name, limits } = key;
   const turn = limits.paused ? "resume" : "pause";
   return [
-    el(
-      "button",
-      {
-        type: "button",
-        class: "small",
-        "aria-label": t("keys.limits.label", { name }),
-        onclick: () => openLimits(key, reload),
-      },
-      t("keys.limits"),
-    ),
-    el(
-      "button",
-      {
-        type: "button",
-        class: "small",
-        "aria-label": t(`keys.${turn}.label`, { name }),
-        onclick: () => pause(key, reload),
-      },
-      t(`keys.${turn}`),
-    ),
+    button(t("keys.limits"), t("keys.limits.label", { name }), () => openLimits(key, reload)),
+    button(t(`keys.${turn}`), t(`keys.${turn}.label`, { name }), () => pause(key, reload)),
   ];
 }
 
-async function pause({ id, name, limits }: Key, reload: () => Promise<void>): Promise<void> {
+function pause({ id, name, limits }: Key, reload: () => Promise<void>): Promise<void> {
   const paused = !limits.paused;
-  try {
+  return orSayFailure(async () => {
     await proved(() => post(`/keys/${id}/limits`, { paused }));
     toast(t(paused ? "keys.pause.done" : "keys.resume.done", { name }));
     await reload();
-  } catch (error) {
-    toast(failureText(error));
-  }
+  });
 }
 
 function openLimits({ id, name, limits }: Key, reload: () => Promise<void>): void {
@@ -189,20 +170,18 @@ function openLimits({ id, name, limits }: Key, reload: () => Promise<void>): voi
   const dialog = openDialog(
     t("keys.limits.label", { name }),
     form(t("keys.limits.save"), submit, fields.element),
-    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+    closeButton(t("cancel"), "quiet"),
   );
 }
 
 async function revoke(key: Key, reload: () => Promise<void>): Promise<void> {
   const text = t("keys.revoke.text", { name: key.name });
   if (!(await confirmed(t("keys.revoke.title"), text, t("keys.revoke")))) return;
-  try {
+  await orSayFailure(async () => {
     await post(`/keys/${key.id}/revoke`);
     toast(t("keys.revoked", { name: key.name }));
     await reload();
-  } catch (error) {
-    toast(failureText(error));
-  }
+  });
 }
 
 function openNewKey(reload: () => Promise<void>): void {
@@ -223,7 +202,7 @@ function openNewKey(reload: () => Promise<void>): void {
   const dialog = openDialog(
     t("keys.create"),
     form(t("keys.create.submit"), submit, name.element, limits),
-    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+    closeButton(t("cancel"), "quiet"),
   );
 }
 
@@ -242,7 +221,7 @@ function openKeyDialog(name: string, text: string, kind: "good" | "info", note: 
         t("nav.howto"),
       ),
       copy,
-      el("button", { type: "button", class: "primary", onclick: () => dialog.close() }, t("done")),
+      closeButton(t("done"), "primary"),
     ),
   );
   // A second Enter copies, and does not leave the page without the key.

@@ -4,6 +4,7 @@ import { compact, dayBefore, number, vnd } from "../../../page-parts/browser/for
 import { icon } from "../../../page-parts/browser/icons.ts";
 import { card, loadInto, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { get } from "../api.ts";
 import { readWallet } from "../balance.ts";
 import { callTable } from "../call-table.ts";
@@ -90,13 +91,7 @@ function whatItBuys(available: number, { models, popular }: Catalogue): Child {
     .slice(0, 4);
   return [
     el("h3", {}, t("balance.buys")),
-    el(
-      "dl",
-      { class: "pairs" },
-      known.map((model) =>
-        el("div", {}, el("dt", {}, model.id), el("dd", {}, amountOf(model, available))),
-      ),
-    ),
+    pairs(known.map((model) => [model.id, amountOf(model, available)])),
   ];
 }
 
@@ -104,7 +99,7 @@ function whatItBuys(available: number, { models, popular }: Catalogue): Child {
 function amountOf({ price_unit, price_vnd, price_factors }: Model, available: number): string {
   const dearest = Math.max(...KINDS[price_unit].map((kind) => price_factors[kind] ?? 1));
   const units = available / (price_vnd * dearest);
-  if (price_unit !== "mtok") return t("balance.calls", { count: number(Math.floor(units)) });
+  if (price_unit !== "mtok") return t("calls.count", { count: number(Math.floor(units)) });
   return t("balance.tokens", { count: compact(units * 1e6) });
 }
 

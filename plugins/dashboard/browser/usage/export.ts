@@ -1,4 +1,4 @@
-import { openDialog } from "../../../page-parts/browser/dialog.ts";
+import { closeButton, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el } from "../../../page-parts/browser/dom.ts";
 import { choice } from "../../../page-parts/browser/form.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
@@ -65,12 +65,7 @@ function openExport(filter: Filter, archivedBefore: string | null): void {
     el("p", {}, t("csv.lead")),
     archivedNote(archivedBefore),
     decimal.element,
-    el(
-      "div",
-      { class: "row end" },
-      el("button", { type: "button", onclick: () => dialog.close() }, t("cancel")),
-      file.element,
-    ),
+    el("div", { class: "row end" }, closeButton(t("cancel")), file.element),
   );
   file.element.addEventListener("click", () => dialog.close());
 }

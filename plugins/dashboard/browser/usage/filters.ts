@@ -43,7 +43,7 @@ export function filterBar(
 ): FilterBar {
   const asked = new URLSearchParams(location.search);
   const given = (name: string) => asked.get(name) ?? "";
-  const all = ["", t("usage.all")] as const;
+  const all = ["", t("all")] as const;
   const isOwn = asked.has("from") || asked.has("to");
   const period = choice(
     t("usage.period"),
@@ -53,10 +53,10 @@ export function filterBar(
     ],
     isOwn ? OWN : (PERIODS.find((days) => days === given("days")) ?? PERIOD_DEFAULT),
   );
-  const from = field(t("usage.from"), { type: "date", max: dayBefore(0) });
-  const to = field(t("usage.to"), { type: "date", max: dayBefore(0) });
+  const from = field(t("from"), { type: "date", max: dayBefore(0) });
+  const to = field(t("to"), { type: "date", max: dayBefore(0) });
   const model = choice(
-    t("calls.model"),
+    t("model"),
     [
       all,
       ...withGiven(
@@ -84,7 +84,7 @@ export function filterBar(
   );
   member.element.hidden = members.length === 0 && given("member") === "";
   const status = choice(
-    t("calls.status"),
+    t("status"),
     [
       all,
       ["ok", t("usage.status.ok")],
@@ -135,7 +135,7 @@ export function filterBar(
   period.select.addEventListener("change", setPeriod);
   const element = el(
     "form",
-    { class: "card filters", "aria-label": t("usage.filters"), onchange: apply },
+    { class: "card filters", "aria-label": t("filters"), onchange: apply },
     [period, from, to, model, key, member, status].map((one) => one.element),
     problem,
   );
