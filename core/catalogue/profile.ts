@@ -183,8 +183,6 @@ export const profile = v.strictObject({
   max_output_tokens: v.optional(limit),
   /** Messages: how to ask the model to think. */
   thinking: v.optional(v.picklist(["adaptive", "budget", "none"])),
-  /** Messages: `tool` emulates structured output with a forced tool. */
-  structured_outputs: v.optional(v.picklist(["native", "tool"])),
   /** Messages: the model continues a trailing assistant turn. */
   prefill: v.optional(v.boolean()),
   /** Chat and Responses: `beside` if the server reports cached tokens beside the input, as Azure does for Grok. */

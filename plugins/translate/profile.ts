@@ -29,7 +29,6 @@ export interface MessagesProfile {
   readonly max_output_tokens: number | null;
   readonly thinking: "adaptive" | "budget" | "none";
   readonly effort_levels: readonly EffortLevel[];
-  readonly structured_outputs: "native" | "tool";
   readonly mid_system: "hoist" | "inline";
   readonly prefill: boolean;
 }
@@ -66,7 +65,6 @@ export function messagesProfile(given: Profile = {}): MessagesProfile {
     max_output_tokens: given.max_output_tokens ?? null,
     thinking: given.thinking ?? "adaptive",
     effort_levels: ascending(given.effort_levels),
-    structured_outputs: given.structured_outputs ?? "native",
     // Few models accept a system message inside the conversation, so here the default is to hoist.
     mid_system: given.mid_system === "inline" ? "inline" : "hoist",
     prefill: given.prefill ?? true,

@@ -17,7 +17,7 @@ export function chatFacts(
 ): { readonly client: ChatContext; readonly upstream: MessagesFacts } {
   const facts = messagesContext({ model: body["model"] }, chatProfile(profile));
   return {
-    client: chatContext(body, messagesProfile(profile)),
+    client: chatContext(body),
     upstream: { ...facts, marksRefusals: true },
   };
 }

@@ -696,8 +696,6 @@ t.test("Chat requests: effort", async (t) => {
 });
 
 t.test("Chat requests: formats", async (t) => {
-  const asTool = { structured_outputs: "tool" } as const;
-  const forced = { $exact: { type: "tool", name: "structured_output" } };
   chatRules(t, [
     {
       rule: "any JSON object",
@@ -731,42 +729,6 @@ t.test("Chat requests: formats", async (t) => {
       sent: {
         output_config: { effort: "low", format: { schema: { additionalProperties: false } } },
       },
-    },
-    {
-      rule: "a format as a tool",
-      profile: asTool,
-      given: { response_format: FORMAT, tools: [F], tool_choice: "auto" },
-      sent: {
-        tools: [
-          { name: "f" },
-          {
-            $exact: { name: "structured_output", description: "d", input_schema: SCHEMA, ...MARK },
-          },
-        ],
-        tool_choice: forced,
-      },
-    },
-    {
-      rule: "a model that thinks is not forced",
-      profile: asTool,
-      given: { response_format: FORMAT, reasoning_effort: "low" },
-      sent: { tool_choice: { $exact: { type: "auto" } }, thinking: { type: "adaptive" } },
-    },
-    {
-      rule: "a call that the client forces takes precedence",
-      profile: asTool,
-      given: { response_format: FORMAT, tools: [F], tool_choice: "required" },
-      sent: { tools: [{ name: "f" }], tool_choice: { type: "any" } },
-      dropped: ["response_format"],
-    },
-    {
-      rule: "a client's tool with the same name",
-      profile: asTool,
-      given: {
-        response_format: FORMAT,
-        tools: [{ type: "function", function: { name: "structured_output" } }],
-      },
-      rejected: "response_format:",
     },
     {
       rule: "objects are closed, data is not",

@@ -1,11 +1,10 @@
 import t from "tap";
-import type { Profile } from "../../../core/catalogue/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { chatContext } from "../../../plugins/translate/chat/read/request.ts";
 import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
-import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import { countingText, NOW_MS } from "./harness.ts";
 import { mismatch } from "./match.ts";
 
@@ -146,10 +145,10 @@ t.test("answers for Messages clients", async (t) => {
 });
 
 t.test("answers for Chat clients", async (t) => {
-  const answer = (fields: JsonObject, request: JsonObject = {}, profile: Profile = {}) =>
+  const answer = (fields: JsonObject, request: JsonObject = {}) =>
     messagesToChatResponse(
       { id: "msg_1", type: "message", content: [], stop_reason: "end_turn", ...fields },
-      chatContext({ model: "m", ...request }, messagesProfile(profile)),
+      chatContext({ model: "m", ...request }),
       NOW_MS,
       countingText(),
     );
@@ -157,9 +156,7 @@ t.test("answers for Chat clients", async (t) => {
     status: 200,
     body: { choices: [{ message: seen, finish_reason: finish }] },
   });
-  const format = { response_format: { type: "json_schema", json_schema: { schema: {} } } };
-  const asTool: Profile = { structured_outputs: "tool" };
-  const call = { type: "tool_use", id: "t", name: "structured_output", input: { a: 1 } };
+  const call = { type: "tool_use", id: "t", name: "f", input: { a: 1 } };
   const citation = { type: "web_search_result_location", url: "https://x.test", title: null };
   const rules: readonly [string, ReturnType<typeof answer>, JsonObject][] = [
     [
@@ -204,17 +201,7 @@ t.test("answers for Chat clients", async (t) => {
       message({ annotations: [{ url_citation: { title: "", start_index: 0, end_index: 1 } }] }),
     ],
     [
-      "a format's call is the content",
-      answer({ content: [call], stop_reason: "tool_use" }, format, asTool),
-      message({ content: '{"a":1}', tool_calls: ABSENT }),
-    ],
-    [
-      "beside another call",
-      answer({ content: [call, { ...call, name: "f" }], stop_reason: "tool_use" }, format, asTool),
-      message({ content: '{"a":1}', tool_calls: [{ function: { name: "f" } }] }, "tool_calls"),
-    ],
-    [
-      "no format asked for",
+      "a call",
       answer({ content: [call], stop_reason: "tool_use" }),
       message({ content: null, tool_calls: [{}] }, "tool_calls"),
     ],
@@ -262,14 +249,14 @@ t.test("answers for Chat clients", async (t) => {
       "an error instead of a reply",
       messagesToChatResponse(
         { type: "error", error: { type: "overloaded_error", message: "x" } },
-        chatContext({}, messagesProfile()),
+        chatContext({}),
         NOW_MS,
       ),
       { status: 503 },
     ],
     [
       "no content",
-      messagesToChatResponse({ id: "1" }, chatContext({}, messagesProfile()), NOW_MS),
+      messagesToChatResponse({ id: "1" }, chatContext({}), NOW_MS),
       { status: 502, body: { error: { type: "server_error" } } },
     ],
   ];

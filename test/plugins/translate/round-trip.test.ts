@@ -139,11 +139,7 @@ t.test("a reply translated there and back is the same reply", async (t) => {
           stop_reason: stopReason,
           usage: messagesUsage(used),
         };
-        const there = messagesToChatResponse(
-          body,
-          chatContext({ model: "m" }, messagesProfile()),
-          NOW_MS,
-        );
+        const there = messagesToChatResponse(body, chatContext({ model: "m" }), NOW_MS);
         const back = chatToMessagesResponse(
           there.body,
           messagesContext({ model: "m" }, chatProfile()),

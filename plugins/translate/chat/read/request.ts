@@ -8,7 +8,7 @@ import { type OriginalNames, ToolNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
 import type { MessagesProfile } from "../../profile.ts";
 import type { MessagesRequest, MessagesText } from "../../types.ts";
-import { addFormat, formatAsTool } from "./format.ts";
+import { addFormat } from "./format.ts";
 import { History } from "./history.ts";
 import { addThinking } from "./thinking.ts";
 import { addStubs, addTools, customTools, declaredTools, flatCustomTools } from "./tools.ts";
@@ -26,8 +26,6 @@ export interface ChatContext {
   readonly isLegacy: boolean;
   /** True if the client wants a chunk with usage at the end of its stream. */
   readonly includeUsage: boolean;
-  /** True if a tool replaces the reply format. The input of its call is the reply. */
-  readonly formatIsTool: boolean;
 }
 
 const TRANSLATED = new Set([
@@ -63,11 +61,7 @@ const TRANSLATED = new Set([
 const USER_CHARS_MAX = 256;
 
 /** Reads the context from a request, without validating the rest of it. */
-export function chatContext(
-  body: unknown,
-  profile: MessagesProfile,
-  names = new ToolNames(),
-): ChatContext {
+export function chatContext(body: unknown, names = new ToolNames()): ChatContext {
   const request = objectOf(body) ?? {};
   const model = request["model"];
   for (const name of declaredTools(request)) names.forMessages(name);
@@ -78,7 +72,6 @@ export function chatContext(
     customTools: customTools(request),
     flatCustomTools: flatCustomTools(request),
     includeUsage: objectOf(request["stream_options"])?.["include_usage"] === true,
-    formatIsTool: formatAsTool(request, profile),
   };
 }
 
@@ -94,23 +87,17 @@ export function chatToMessagesRequest(
 ): Translated<MessagesRequest, ChatContext> {
   const notes = new Notes();
   const names = new ToolNames();
-  const context = chatContext(body, profile, names);
+  const context = chatContext(body, names);
   const { flatCustomTools: textTools } = context;
   const scope: Scope = { profile, notes, names, isLast: isArranged, textTools };
   const request: MessagesRequest = { model: context.model, max_tokens: 0, messages: [] };
-  if (isObject(body)) fill(request, body, context, scope, isArranged);
+  if (isObject(body)) fill(request, body, scope, isArranged);
   else notes.invalid("body", "must be a JSON object");
   if (notes.rejected) return { ok: false, reject: notes.rejected };
   return { ok: true, body: request, dropped: notes.dropped, context };
 }
 
-function fill(
-  request: MessagesRequest,
-  body: JsonObject,
-  context: ChatContext,
-  scope: Scope,
-  isArranged: boolean,
-): void {
+function fill(request: MessagesRequest, body: JsonObject, scope: Scope, isArranged: boolean): void {
   const { notes } = scope;
   refuseContracts(body, notes);
   for (const name of Object.keys(body)) {
@@ -124,7 +111,7 @@ function fill(
   const called = lastAnswer?.content.some((block) => block.type === "tool_use") === true;
   const continuesUnsigned = called && !history.hasSignedThinking;
   addThinking(body, request, { hasMaxTokens, continuesUnsigned }, scope);
-  addFormat(body, request, context.formatIsTool, scope);
+  addFormat(body, request, scope);
   addStubs(history.calledNames, request);
   addSampling(body, request, scope);
   addStops(body, request, notes);

@@ -62,7 +62,7 @@ export function addThinking(
 }
 
 /** Returns true if thinking is on. */
-export function isThinking(request: MessagesRequest): boolean {
+function isThinking(request: MessagesRequest): boolean {
   const type = request.thinking?.["type"];
   return type === "enabled" || type === "adaptive";
 }

@@ -183,7 +183,7 @@ function addConversation(
   }
 }
 
-function addFormat(request: MessagesRequest, body: JsonObject, { notes, profile }: Scope): void {
+function addFormat(request: MessagesRequest, body: JsonObject, { notes }: Scope): void {
   const text = notes.object(body, "text", "text");
   if (isGiven(text?.["verbosity"])) notes.drop("text.verbosity");
   const format = objectOf(text?.["format"]);
@@ -197,8 +197,7 @@ function addFormat(request: MessagesRequest, body: JsonObject, { notes, profile 
     case "json_schema": {
       if (isGiven(format["description"])) notes.drop("text.format.description");
       const schema = notes.element(format["schema"], "text.format.schema");
-      if (profile.structured_outputs !== "native") notes.drop("text.format");
-      else if (schema) {
+      if (schema) {
         const wanted = { type: "json_schema", schema } as const;
         request.output_config = { ...request.output_config, format: wanted };
       }
