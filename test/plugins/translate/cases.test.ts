@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { refuse } from "../../../core/wire/refusal.ts";
 import { wires } from "../../../core/wire/wires.ts";
 import { chatContext } from "../../../plugins/translate/chat/read/request.ts";
-import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
 import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";

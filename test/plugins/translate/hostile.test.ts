@@ -7,7 +7,7 @@ import {
   chatContext,
   chatToMessagesRequest,
 } from "../../../plugins/translate/chat/read/request.ts";
-import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
 import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { chatContext } from "../../../plugins/translate/chat/read/request.ts";
-import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
 import { chatProfile } from "../../../plugins/translate/profile.ts";
