@@ -23,16 +23,6 @@ export interface ChatProfile {
   readonly cached_tokens: "inside" | "beside";
 }
 
-/** The profile of a Messages upstream with every key set. */
-export interface MessagesProfile {
-  readonly default_max_tokens: number;
-  readonly max_output_tokens: number | null;
-  readonly thinking: "adaptive" | "budget" | "none";
-  readonly effort_levels: readonly EffortLevel[];
-  readonly mid_system: "hoist" | "inline";
-  readonly prefill: boolean;
-}
-
 /** Sets every missing key to its default for a Chat Completions upstream. */
 export function chatProfile(given: Profile = {}): ChatProfile {
   const dialect = given.dialect ?? "openai";
@@ -55,19 +45,6 @@ export function chatProfile(given: Profile = {}): ChatProfile {
     tool_name_max: given.tool_name_max ?? 64,
     tool_id_max: given.tool_id_max === undefined ? (strict ? 40 : null) : given.tool_id_max,
     cached_tokens: given.cached_tokens ?? "inside",
-  };
-}
-
-/** Sets every missing key to its default for a Messages upstream. */
-export function messagesProfile(given: Profile = {}): MessagesProfile {
-  return {
-    default_max_tokens: given.default_max_tokens ?? 32_000,
-    max_output_tokens: given.max_output_tokens ?? null,
-    thinking: given.thinking ?? "adaptive",
-    effort_levels: ascending(given.effort_levels),
-    // Few models accept a system message inside the conversation, so here the default is to hoist.
-    mid_system: given.mid_system === "inline" ? "inline" : "hoist",
-    prefill: given.prefill ?? true,
   };
 }
 
@@ -94,7 +71,7 @@ export function clampEffort(wanted: EffortLevel, accepted: readonly EffortLevel[
 }
 
 /** Returns the stated levels without `none`; three levels if none are stated. */
-function ascending(levels: Profile["effort_levels"]): readonly EffortLevel[] {
+export function ascending(levels: Profile["effort_levels"]): readonly EffortLevel[] {
   if (levels === undefined) return ["low", "medium", "high"];
   return EFFORT_LEVELS.filter((level) => levels.includes(level));
 }

@@ -1,6 +1,6 @@
 import { type JsonObject, objectOf, type Profile } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
-import { chatProfile, messagesProfile } from "../profile.ts";
+import { chatProfile } from "../profile.ts";
 import { flatFormat, nestedFormat, restoredFormat } from "../reply-format.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { type ChatContext, chatContext, chatToMessagesRequest } from "./read/request.ts";
@@ -22,11 +22,7 @@ export function chatFacts(
 }
 
 export const chatClient: ClientSide = {
-  read(body, profile, isLast) {
-    // Only a Messages upstream has rules for thinking; others have their own.
-    const own = isLast ? {} : ({ thinking: "adaptive" } as const);
-    return chatToMessagesRequest(body, messagesProfile({ ...profile, ...own }), isLast);
-  },
+  read: chatToMessagesRequest,
   way: (facts: ChatContext, clock) => ({
     reply: (reply) => messagesToChatResponse(reply, facts, clock.now()),
     stream: (client) => new MessagesToChatStream(facts, client, clock.now()),

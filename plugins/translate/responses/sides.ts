@@ -1,6 +1,5 @@
 import { objectOf } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
-import { messagesProfile } from "../profile.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { showsReasoning } from "./read/reasoning.ts";
 import { type ResponsesContext, responsesToMessagesRequest } from "./read/request.ts";
@@ -11,8 +10,7 @@ import { messagesToResponse } from "./write/response.ts";
 import { MessagesToResponsesStream } from "./write/stream.ts";
 
 export const responsesClient: ClientSide = {
-  read: (body, profile, isLast) =>
-    responsesToMessagesRequest(body, messagesProfile(profile), isLast),
+  read: responsesToMessagesRequest,
   way: (facts: ResponsesContext, clock) => ({
     reply: (reply) => messagesToResponse(reply, facts, clock.now()),
     stream: (client) => new MessagesToResponsesStream(facts, client, clock.now()),

@@ -1,7 +1,7 @@
 import t from "tap";
 import * as v from "valibot";
 import { mergeProfiles, profile } from "../../../core/catalogue/profile.ts";
-import { chatProfile, clampEffort, messagesProfile } from "../../../plugins/translate/profile.ts";
+import { ascending, chatProfile, clampEffort } from "../../../plugins/translate/profile.ts";
 
 t.test("profile", async (t) => {
   t.test("the dialect sets the defaults", async (t) => {
@@ -18,8 +18,7 @@ t.test("profile", async (t) => {
 
   t.test("each side reads only its own values", async (t) => {
     t.equal(chatProfile({ sampling: "one" }).sampling, "full");
-    t.equal(messagesProfile({ mid_system: "user" }).mid_system, "hoist");
-    t.strictSame([chatProfile().mid_system, messagesProfile().mid_system], ["inline", "hoist"]);
+    t.equal(chatProfile().mid_system, "inline");
   });
 
   t.test("a route overrides its upstream, key by key", async (t) => {
@@ -29,7 +28,7 @@ t.test("profile", async (t) => {
   });
 
   t.test("effort levels may be in any order", async (t) => {
-    const levels = messagesProfile({ effort_levels: ["max", "low"] }).effort_levels;
+    const levels = ascending(["max", "low"]);
     t.strictSame(levels, ["low", "max"]);
     t.equal(clampEffort("xhigh", levels), "low");
     t.equal(clampEffort("minimal", levels), "low");

@@ -6,7 +6,7 @@ import { SseReader } from "../../../core/sse/reader.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/request.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import type { OriginalNames } from "../../../plugins/translate/names.ts";
-import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import { responsesToMessagesRequest } from "../../../plugins/translate/responses/read/request.ts";
 import {
   ResponsesToMessagesStream,
@@ -34,7 +34,7 @@ function asResponses(meaning: Meaning): Meaning {
 
 /** Reads a Responses request into Messages, and returns its meaning. */
 function meaningOf(body: object, names: readonly OriginalNames[]): Meaning {
-  const back = responsesToMessagesRequest(body, messagesProfile(), false);
+  const back = responsesToMessagesRequest(body, {}, false);
   assert.ok(back.ok, JSON.stringify(back));
   const own = (name: unknown) => originalTool(back.context.tools, String(name)).name;
   const all = originalNames(...names);
@@ -59,7 +59,7 @@ t.test("a conversation translated to Responses and back keeps its meaning", asyn
     fc.assert(
       fc.property(chatRequest, (given) => {
         const { stop: _, ...body } = given;
-        const first = chatToMessagesRequest(body, messagesProfile(), false);
+        const first = chatToMessagesRequest(body, {}, false);
         assert.ok(first.ok, JSON.stringify(first));
         const there = messagesToResponsesRequest(first.body, PROFILE, false, maker);
         assert.ok(there.ok, JSON.stringify(there));
@@ -119,7 +119,7 @@ const usage = fc
 
 const asked = responsesToMessagesRequest(
   { model: "m", input: "q", reasoning: { summary: "auto" } },
-  messagesProfile(),
+  {},
   true,
 );
 assert.ok(asked.ok);
