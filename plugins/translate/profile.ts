@@ -13,11 +13,9 @@ export interface ChatProfile {
   readonly reasoning: NonNullable<Profile["reasoning"]>;
   readonly thinking_off: Profile["thinking_off"];
   readonly effort_levels: readonly EffortLevel[];
-  readonly replay_reasoning: boolean;
   readonly replay: Profile["replay"];
   readonly mid_system: "inline" | "hoist" | "user";
   readonly cache_control: "drop" | "keep";
-  readonly unsupported_tools: "reject" | "drop";
   readonly tool_name_max: number;
   readonly tool_id_max: number | null;
   readonly cached_tokens: "inside" | "beside";
@@ -37,11 +35,9 @@ export function chatProfile(given: Profile = {}): ChatProfile {
     reasoning: given.reasoning ?? "effort",
     thinking_off: given.thinking_off,
     effort_levels: ascending(given.effort_levels),
-    replay_reasoning: given.replay_reasoning ?? given.replay === "reasoning_content",
     replay: given.replay,
     mid_system: given.mid_system ?? "inline",
     cache_control: given.cache_control ?? "drop",
-    unsupported_tools: given.unsupported_tools ?? "reject",
     tool_name_max: given.tool_name_max ?? 64,
     tool_id_max: given.tool_id_max === undefined ? (strict ? 40 : null) : given.tool_id_max,
     cached_tokens: given.cached_tokens ?? "inside",

@@ -69,8 +69,8 @@ const object = fc.dictionary(fc.constantFrom(...KEYS), json, { maxKeys: 9 });
 
 const PROFILES: readonly Profile[] = [
   {},
-  { dialect: "compatible", cache_control: "keep", mid_system: "user", replay_reasoning: true },
-  { mid_system: "hoist", unsupported_tools: "drop", sampling: "none", thinking: "budget" },
+  { dialect: "compatible", cache_control: "keep", mid_system: "user", replay: "reasoning_content" },
+  { mid_system: "hoist", sampling: "none", thinking: "budget" },
   { mid_system: "inline", prefill: false, sampling: "both" },
 ];
 const profiles = fc.constantFrom(...PROFILES);
