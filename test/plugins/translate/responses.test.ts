@@ -28,26 +28,10 @@ t.test("answers for Messages clients", async (t) => {
       answer({ content: null }),
       { status: 200, body: { content: [], stop_reason: "end_turn" } },
     ],
-    ["an abort", answer({}, { finish_reason: "abort" }), { status: 502 }],
-    [
-      "an insufficient resource",
-      answer({}, { finish_reason: "insufficient_system_resource" }),
-      { status: 502 },
-    ],
     [
       "an upstream's own words for its failure",
       answer({}, { finish_reason: "error", error: { code: 503, message: "x" } }),
       { status: 529 },
-    ],
-    [
-      "a model's own limit",
-      answer({}, { finish_reason: "model_length" }),
-      { body: { stop_reason: "max_tokens" } },
-    ],
-    [
-      "a stop token is no stop sequence",
-      answer({}, { stop_reason: 128_009 }),
-      { body: { stop_reason: "end_turn" } },
     ],
     [
       "a call goes before a stop sequence",
@@ -58,11 +42,6 @@ t.test("answers for Messages clients", async (t) => {
       "a call without a name is none",
       answer({ tool_calls: [{ id: "a", function: { arguments: "{}" } }] }),
       { body: { stop_reason: "end_turn", content: [] } },
-    ],
-    [
-      "an odd id",
-      answer({ tool_calls: [{ id: "f:0", function: { name: "f" } }] }),
-      { body: { content: [{ id: "tgw1_000001_Zjow" }] } },
     ],
     [
       "no id",
