@@ -7,7 +7,6 @@ export interface ChatProfile {
   readonly maker: string | undefined;
   readonly dialect: "openai" | "compatible";
   readonly max_tokens_field: "max_completion_tokens" | "max_tokens";
-  readonly sampling: "full" | "fixed";
   readonly top_k: boolean;
   readonly max_stops: number | null;
   readonly reasoning: NonNullable<Profile["reasoning"]>;
@@ -29,7 +28,6 @@ export function chatProfile(given: Profile = {}): ChatProfile {
     maker: given.maker,
     dialect,
     max_tokens_field: given.max_tokens_field ?? (strict ? "max_completion_tokens" : "max_tokens"),
-    sampling: given.sampling === "fixed" ? "fixed" : "full",
     top_k: given.top_k ?? false,
     max_stops: given.max_stops === undefined ? (strict ? 4 : null) : given.max_stops,
     reasoning: given.reasoning ?? "effort",

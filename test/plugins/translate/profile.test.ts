@@ -7,6 +7,7 @@ t.test("profile", async (t) => {
   t.test("the dialect sets the defaults", async (t) => {
     const strict = chatProfile();
     t.equal(strict.max_tokens_field, "max_completion_tokens");
+    t.equal(strict.mid_system, "inline");
     t.strictSame([strict.max_stops, strict.tool_id_max], [4, 40]);
     const lax = chatProfile({ dialect: "compatible" });
     t.equal(lax.max_tokens_field, "max_tokens");
@@ -14,11 +15,6 @@ t.test("profile", async (t) => {
     const mixed = chatProfile({ dialect: "compatible", max_stops: 2, tool_id_max: 64 });
     t.strictSame([mixed.max_stops, mixed.tool_id_max], [2, 64]);
     t.equal(chatProfile({ max_stops: null }).max_stops, null);
-  });
-
-  t.test("each side reads only its own values", async (t) => {
-    t.equal(chatProfile({ sampling: "one" }).sampling, "full");
-    t.equal(chatProfile().mid_system, "inline");
   });
 
   t.test("a route overrides its upstream, key by key", async (t) => {
