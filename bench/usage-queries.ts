@@ -1,4 +1,5 @@
 import { StoredAccounts } from "../core/accounts/accounts.ts";
+import { accountChanges } from "../core/accounts/key-changes.ts";
 import type { Sql } from "../core/database/client.ts";
 import type { Database } from "../core/database/database.ts";
 import { purseSums } from "../core/money/ledger/purses.ts";
@@ -25,6 +26,9 @@ export interface Asked {
   /** A key and a model that call a lot, and some of the account's keys. */
   readonly key: string;
   readonly keys: readonly string[];
+  /** The beginning of one of its keys, and its address. */
+  readonly keyPrefix: string;
+  readonly address: string;
   readonly model: string;
   /** Both are used all the time, but seldom together. */
   readonly seldom: { readonly key: string; readonly model: string };
@@ -190,12 +194,34 @@ export const usageQueries: readonly Query[] = [
       accountsIn(database).search({ query: accountId, limit: PAGE }),
   },
   {
+    name: "operator: account by an address",
+    run: (database, _books, { address }) =>
+      accountsIn(database).search({ query: address, limit: PAGE }),
+  },
+  {
+    name: "operator: account by a key",
+    run: (database, _books, { key }) => accountsIn(database).search({ query: key, limit: PAGE }),
+  },
+  {
+    name: "operator: account by the beginning of a key",
+    run: (database, _books, { keyPrefix }) =>
+      accountsIn(database).search({ query: keyPrefix, limit: PAGE }),
+  },
+  {
     name: "names of keys",
     run: (database, _books, { keys }) => accountsIn(database).keyNames(keys),
   },
   {
     name: "keys",
     run: (database, _books, { accountId }) => accountsIn(database).latestKeys(accountId, 10),
+  },
+  {
+    name: "all keys",
+    run: (database, _books, { accountId }) => accountsIn(database).keys(accountId),
+  },
+  {
+    name: "accounts and keys that changed",
+    run: (database) => accountChanges(database, 1_000).next(),
   },
   {
     name: "top-ups",

@@ -141,6 +141,8 @@ function ask(account: number): Asked {
     accountId: idOf(`account:${account}`),
     key: key(often(KEYS)),
     keys: Array.from({ length: account === 0 ? KEYS : 1 }, (_, n) => key(n)),
+    keyPrefix: account === 0 ? `tg-0-${often(KEYS)}` : `tg-${account}`,
+    address: `Customer${account}@example.com`,
     model: `model-${account === 0 ? often(MODELS) : account % MODELS}`,
     seldom: { key: key(SELDOM.key), model: SELDOM.model },
     rare: { key: key(RARE.key), model: RARE.model },

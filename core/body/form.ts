@@ -42,9 +42,9 @@ export function isReference(name: string): boolean {
   return REFERENCES.has(oneOf(name));
 }
 
-/** Returns the name of one image in a list. */
+/** Returns the name of one image in a list. PHP numbers them: `image[0]`. */
 function oneOf(name: string): string {
-  return name.replace(/\[\]$/, "");
+  return name.replace(/\[\d{0,3}\]$/, "");
 }
 
 /**
@@ -68,13 +68,18 @@ export function parseFormBody(
   const fields: JsonObject = {};
   let fieldBytes = 0;
   for (const part of parts) {
-    const { name, filename, type } = part;
+    const { filename, type } = part;
+    const own = oneOf(part.name);
+    const isImage = FILE_FIELDS.has(own);
+    const isListed = isImage && own !== part.name;
+    const name = isListed ? `${own}[]` : part.name;
     // A view: a copy of a large file would take time of other calls.
     const data = Buffer.from(part.data.buffer, part.data.byteOffset, part.data.length);
     const field = /^\w*/.exec(name)?.[0] ?? "";
     if (filename !== undefined) {
-      if (!FILE_FIELDS.has(oneOf(name))) {
-        return refuse.badRequest(`${field}: must be text, not a file`, field);
+      if (!isImage) {
+        const instead = "files are sent as image, image[] or mask";
+        return refuse.badRequest(`${field}: must be text, not a file; ${instead}`, field);
       }
       form.push({ name, data, filename, ...(type && { type }) });
       continue;
@@ -82,7 +87,6 @@ export function parseFormBody(
     if (Object.hasOwn(fields, name)) {
       return refuse.badRequest(`${field}: sent twice; send each field once`, field);
     }
-    const isImage = FILE_FIELDS.has(name);
     if (!isImage) fieldBytes += data.length;
     if (fieldBytes > FIELD_BYTES_MAX) {
       const fault = data.length > FIELD_BYTES_MAX ? "must be" : "all text fields together must be";
@@ -93,7 +97,8 @@ export function parseFormBody(
       return refuse.badRequest(`${field}: must be a data URL, base64 or an http(s) URL`, field);
     }
     const text = data.toString(isLong ? "latin1" : "utf8");
-    fields[name] = readField(name, text);
+    if (isListed) fields[own] = [fields[own] ?? [], text].flat();
+    else fields[name] = readField(name, text);
   }
   return { form, fields };
 }

@@ -127,6 +127,8 @@ export const profile = v.strictObject({
   schema: v.optional(v.picklist(["json-schema", "moonshot", "present"])),
   /** `bytes`: the provider fetches no images, so the gateway fetches those that are given by address. */
   images: v.optional(v.picklist(["addresses", "bytes"])),
+  /** Images: `json` if the provider takes no form: an edit goes out as JSON, with `image: { url }` or `images`, as at xAI. */
+  image_edits: v.optional(v.picklist(["form", "json"])),
   /** Chat: `omit` if the model reads no files: those of earlier turns become a line of text. */
   documents: v.optional(v.picklist(["read", "omit"])),
   /** Chat: the reply formats that the model takes. */

@@ -176,7 +176,7 @@ export const limits = v.optional(
     ),
     heartbeat_seconds: setting(
       whole(0, 86_400),
-      "Silence before a stream begins after which its client gets a sign of life, in seconds; then each quarter of it, as in the stream; 0 = never. Proxies cut silent streams: Cloudflare after 100.",
+      "Silence before a stream begins after which its client gets a sign of life, in seconds; then each quarter of it, as in the stream; 0 = never. Proxies cut silent streams: Cloudflare after 125.",
       60,
     ),
     drain_seconds: setting(

@@ -48,7 +48,7 @@ const common = {
   ),
   reply_seconds: setting(
     whole(1, 86_400),
-    "The same for a whole reply that is not streamed. Default: none, as such a reply may rightly take minutes.",
+    "The same for a whole reply that is not streamed, and for an image. Default: none, as such a reply may rightly take minutes.",
   ),
   features: setting(
     features,

@@ -14,6 +14,7 @@ import { beyond } from "../plugin/model-names.ts";
 import type { Plugin, Verdict } from "../plugin/plugin.ts";
 import type { Services } from "../plugin/services.ts";
 import { countOf, type JsonObject } from "../process/json.ts";
+import { EVENT_BYTES_MAX } from "../sse/reader.ts";
 import {
   betaFor,
   choiceOfLeftOut,
@@ -286,16 +287,22 @@ function surchargeOf(
   return { factor, fees, holdTokens, holdFeesVnd, unbounded };
 }
 
-/** Image options that can cost a provider more, and the values that do. */
-const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {
-  quality: new Set(["high", "hd"]),
-  input_fidelity: new Set(["high"]),
-};
+/** Each partial image costs 100 output tokens (developers.openai.com, image generation). */
+const PARTS = "partial_images";
+
+/** Image options that can cost a provider more, and the values that are known not to: each model may bring dearer ones. */
+const PLAIN: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["quality", new Set(["auto", "low", "medium", "standard"])],
+  ["input_fidelity", new Set(["auto", "low"])],
+  // xAI prices an image by it.
+  ["resolution", new Set(["auto", "1k"])],
+  [PARTS, new Set(["0"])],
+]);
 
 /**
  * Limits a call for images or speech, which are not priced by the token, to what its price covers: the size of an
  * image, the length of a text, and options. Prices sizes and options that the catalogue lists with a factor. Returns
- * the names of dearer options that it left out, since the catalogue does not list them.
+ * the names of options that it left out, since they may be dearer and the catalogue does not list them.
  */
 function mediaTerms(
   call: Call,
@@ -356,7 +363,7 @@ function tooLarge(call: Call, replyBytesMax: number): Refusal | undefined {
   const perPixel = isPacked ? PACKED_BYTES_PER_PIXEL : PNG_BYTES_PER_PIXEL;
   const pixels = (pixelsOf(call) || ORDINARY_PIXELS) * (isTransparent ? TRANSPARENT : 1);
   const bytesEach = pixels * perPixel;
-  const most = Math.floor(replyBytesMax / bytesEach);
+  const most = Math.floor((call.stream ? EVENT_BYTES_MAX : replyBytesMax) / bytesEach);
   if ((countOf(body.read("n")) ?? 1) <= most) return undefined;
   const fewer = most === 0 ? "a smaller one" : `at most ${most} at a time`;
   // A JPEG has no transparency.
@@ -388,6 +395,8 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
   for (const [name, factors] of Object.entries(media.optionFactors)) {
     const given = body.read(name);
     const isOpen = given === undefined || given === null || given === "auto";
+    // A provider makes none that are not asked for.
+    if (name === PARTS && isOpen) continue;
     const [first = ""] = Object.keys(factors);
     // If the provider may choose the value, it could choose the dearest.
     const value = isOpen && !("auto" in factors) ? first : String(given ?? "auto");
@@ -400,9 +409,11 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
   }
   factor += referenceFactor(call, media);
   if (factor !== 1) call.surcharge = { ...surchargeOf(new Set(), []), factor };
-  const left = Object.keys(DEARER).filter(
-    (name) => !(name in media.optionFactors) && DEARER[name]?.has(body.read(name)),
-  );
+  const left = [...PLAIN.keys()].filter((name) => {
+    const given = body.read(name);
+    const isPlain = given === undefined || given === null || PLAIN.get(name)?.has(String(given));
+    return !isPlain && !(name in media.optionFactors);
+  });
   for (const name of left) body.set(name, undefined);
   return left;
 }

@@ -24,7 +24,7 @@ export interface UpstreamRequest {
   readonly headers: readonly string[];
   /**
    * Returns the body for a route whose profile may differ from that of the route that `body` was made for. Returns
-   * undefined if the request cannot be expressed there.
+   * undefined if the request cannot be expressed there, or goes there as `form`.
    */
   readonly bodyFor: ((route: Route) => RequestBody | undefined) | undefined;
   /**

@@ -6,7 +6,7 @@ const COLON = 58;
 const SPACE = 32;
 
 /** The default limit for the size of an event. */
-const EVENT_BYTES_MAX = 32 * 1024 * 1024;
+export const EVENT_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
  * The meaning of an event in its stream. `usage`: reports usage, and may carry text too. `terminal`: completes the

@@ -97,10 +97,11 @@ export class Dispatch {
     const { way, call } = this;
     if (!way) return Number.POSITIVE_INFINITY;
     const { route, upstream } = way;
-    const seconds = call.stream ? route.first_byte_seconds : route.reply_seconds;
+    const isWhole = isSilentUntilWhole(call);
+    const seconds = isWhole ? route.reply_seconds : route.first_byte_seconds;
     if (seconds !== undefined) return seconds * 1_000;
     const { firstByteMs, replyMs } = upstream.config;
-    if (!call.stream) return replyMs;
+    if (isWhole) return replyMs;
     return firstByteMs ?? (this.mayThinkSilently(route) ? Number.POSITIVE_INFINITY : FIRST_BYTE_MS);
   }
 
@@ -297,12 +298,13 @@ export class Dispatch {
 
   /** Returns the body with the fields that depend on the route and on the hold. */
   private contentFor(route: Route, request: UpstreamRequest): Content | undefined {
-    if (request.form) {
+    const own = request.bodyFor?.(route);
+    if (request.form && !own) {
       const form = new FormBody(request.form);
       form.set("model", route.model);
       return { contentType: form.contentType, body: form };
     }
-    const body = (request.bodyFor ? request.bodyFor(route) : request.body)?.copy();
+    const body = (request.bodyFor ? own : request.body)?.copy();
     if (!body) return undefined;
     body.set("model", route.model);
     this.limitOutput(route, body, request);
@@ -329,6 +331,14 @@ export class Dispatch {
     const limit = outputLimit === undefined ? most : Math.min(outputLimit, most);
     this.wire.limitOutput(body, limit, maxTokensField(profile));
   }
+}
+
+/** Returns true if the whole reply comes at once: it is not streamed, or an image, which takes minutes to draw. */
+export function isSilentUntilWhole({
+  stream,
+  endpoint,
+}: Pick<ServedCall, "stream" | "endpoint">): boolean {
+  return !stream || endpoint.protocol === "images";
 }
 
 function hasOwnLimit(body: OutgoingBody): boolean {

@@ -11,7 +11,7 @@ import { kindOf, type Wire } from "../wire/wire.ts";
 import { wires } from "../wire/wires.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
 import { broken, refusedOutcome, refusedUnreadably, tooSlow } from "./broken.ts";
-import { Dispatch } from "./dispatch.ts";
+import { Dispatch, isSilentUntilWhole } from "./dispatch.ts";
 import { type FailureCause, failures } from "./failure-cause.ts";
 import { isForOperator, messageIn, type Refused, refusedBy } from "./fault.ts";
 import { masked, maskedEvent } from "./mask.ts";
@@ -20,6 +20,7 @@ import type { ServedCall } from "./served-call.ts";
 import { type Unanswered, unansweredBy } from "./unanswered.ts";
 import {
   decoderByType,
+  JSON_TYPE,
   passedHeaders,
   replyForm,
   retryAfterMs,
@@ -138,7 +139,6 @@ export class Exchange implements AttemptListener, Flow {
     const read =
       adapter.decoder?.(status, statedType) ?? decoderByType(status, statedType, this.call.stream);
     if (status !== 200) {
-      this.passed = passedHeaders(statedType, headers);
       // A page of a proxy, or a redirect.
       if (read === "bytes" || status < 400)
         this.refusedBy(undefined, read === "bytes" && single(headers["content-length"]) !== "0");
@@ -187,7 +187,7 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   completed(): void {
-    if (this.status !== 200) return this.refusedBy(this.whole.read());
+    if (this.status !== 200) return this.refusedBy(this.whole.readRefusal());
     this.reader?.end((event) => this.gatherLast(event));
     // The last event may have moved the call on to another attempt.
     if (this.over || this.hasMovedOn) return;
@@ -224,10 +224,7 @@ export class Exchange implements AttemptListener, Flow {
     const { reply, text, worth } = this.whole.judge(this.wire);
     const error = worth === "none" || worth === "free" ? this.whole.error() : undefined;
     if (error && this.refusedInReply(error, worth === "free")) return;
-    if (worth === "none" && error) {
-      const says = messageIn(masked(text, this.hidden)) || undefined;
-      return this.cut(this.outcomeOf({ ...error, says }));
-    }
+    if (worth === "none" && error) return this.passStated(error, text);
     const isEmpty = text.trim() === "";
     const fault = worth === "none" ? "no reply" : this.client.isStreamOpen && "no stream";
     if (fault)
@@ -245,7 +242,7 @@ export class Exchange implements AttemptListener, Flow {
   private refusedInReply(refused: Refused, mayPass: boolean): boolean {
     if (!refused.triesOn && refused.says === undefined) return false;
     this.rest(refused);
-    if (this.tryNext()) return true;
+    if (refused.triesOn && this.tryNext()) return true;
     if (mayPass && !isForOperator(refused)) return false;
     this.cut(this.outcomeOf(refused));
     return true;
@@ -255,16 +252,24 @@ export class Exchange implements AttemptListener, Flow {
   private refusedAtStart(): boolean {
     const stated = this.preamble.stated();
     if (!stated) return false;
-    // The client would not understand the error itself.
-    if (!this.refusedInReply(stated, false)) this.cut(this.outcomeOf(stated));
+    const { refused, data } = stated;
+    if (!this.refusedInReply(refused, false)) this.passStated(refused, data);
     return true;
+  }
+
+  /** Passes on an error of the request that came with status 200, in a form of which the client would not understand all. */
+  private passStated({ means, code }: Refused, text: string): void {
+    this.dispatch.succeeded();
+    this.attempt?.abort();
+    const message = messageIn(text) || "The model's provider refused the call.";
+    this.passRefusal(means, JSON.stringify({ message, code }));
   }
 
   /** Handles a refusal. `text`: its body, unless it cannot be read. */
   private refusedBy(text: string | undefined, isUnreadPage = false): void {
-    const { status, headers, call } = this;
+    const { status, headers } = this;
     const refused = refusedBy(status, text, isUnreadPage);
-    const { triesOn, fault } = refused;
+    const { triesOn, fault, means } = refused;
     // Before all else: a plugin may know a text that the gateway hides, or that has another route tried.
     if (fault === "caller" && text !== undefined && this.isSentAgain(text)) return;
     if (triesOn) this.rest(refused);
@@ -274,10 +279,15 @@ export class Exchange implements AttemptListener, Flow {
     if (triesOn && (!isOwn || this.dispatch.prepare(true)) && this.tryNext()) return;
     if (!isOwn) return this.cut(this.outcomeOf(refused));
     if (text === undefined) return this.cut(refusedUnreadably(status, retryHeaders(headers)));
+    this.passRefusal(means, text);
+  }
+
+  /** Passes on a refusal of the request in the provider's words. */
+  private passRefusal(status: number, text: string): void {
     const own = masked(text, this.hidden);
     this.begun = true;
-    call.step("replying");
-    this.sink.head(status, this.passed);
+    this.call.step("replying");
+    this.sink.head(status, passedHeaders(JSON_TYPE, this.headers));
     this.sink.data(Buffer.from(readableError(this.wire.protocol, status, own)));
     this.finish(REFUSED);
   }
@@ -302,7 +312,7 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   failed(error: Error): void {
-    if (this.status !== 0 && this.status !== 200) return this.refusedBy(this.whole.read());
+    if (this.status !== 0 && this.status !== 200) return this.refusedBy(this.whole.readRefusal());
     const failure = failures.byError(error);
     this.call.taken = false;
     if (this.status === 0) return this.unreached(failure, unansweredBy(error));
@@ -421,8 +431,8 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   /**
-   * Leaves an upstream that is silent for too long: for another, or with an error if there is none. Only streams have a
-   * limit: a reply that is not streamed is silent until it is whole, so the deadline of the call bounds it.
+   * Leaves an upstream that is silent for too long: for another, or with an error if there is none. A reply that is silent
+   * until it is whole has no limit but the deadline of the call.
    */
   cutIfSilent(nowMs: number): void {
     if (this.over) return;
@@ -432,7 +442,7 @@ export class Exchange implements AttemptListener, Flow {
       return;
     }
     if (!this.begun && this.leftIfSlow(nowMs)) return;
-    if (!this.call.stream || this.isPaused) return;
+    if (isSilentUntilWhole(this.call) || this.isPaused) return;
     const { idleMs, firstByteMs } = this.upstreams.limits;
     const limitMs = this.begun ? idleMs : firstByteMs;
     if (nowMs - this.heardAtMs < limitMs) return;

@@ -49,8 +49,8 @@ export function refusedBy(status: number, text: string | undefined, isUnreadPage
   if (known) {
     const { row, fault, says, elsewhere = false } = known;
     const isOfCaller = fault === "caller";
-    // The body of a success may state no status, which else stands for a failure of the provider.
-    const known400 = isOfCaller && status === 200 && means >= 500 ? { means: 400 } : {};
+    // The body of a success may state no status, and a failure of the provider is sent again by clients.
+    const known400 = isOfCaller && means >= 500 ? { means: 400 } : {};
     const isCounted = fault === "upstream";
     return {
       ...stated,
@@ -99,9 +99,11 @@ const FAULTS: Readonly<Record<number, Fault>> = {
   404: "model",
   405: "model",
   410: "model",
-  // The provider has waited too long, or its model has failed (Bedrock).
+  // The provider has waited too long, its model has failed (Bedrock), or it has cancelled the call under load
+  // (Google: google-gemini/gemini-cli#20309).
   408: "upstream",
   424: "upstream",
+  499: "upstream",
   429: "limit",
 };
 
@@ -147,7 +149,10 @@ function errorIn(text: string | undefined): StatedError {
     isJson: json !== undefined,
     isStated: stated != null || isFailed || (base["status_code"] ?? 0) !== 0,
     types: names(error["type"], error["status"], root["__type"], rootType),
-    codes: names(error["code"], root["code"], ...reasonsIn(error), base["status_code"]),
+    codes: names(
+      ...[error["code"], root["code"], ...reasonsIn(error), base["status_code"]],
+      error["http_code"],
+    ),
     message: messageOf(stated, error, root, base),
     retryAfterMs: retryDelayIn(error),
   };
@@ -191,7 +196,7 @@ function statedStatus({ codes, types, message }: StatedError): number {
     if (Number.isInteger(status) && status >= 400 && status < 600) return status;
   }
   for (const name of [...types, ...codes]) {
-    const status = STATUS_BY_NAME[name];
+    const status = STATUS_BY_NAME.get(name);
     if (status !== undefined) return status;
   }
   return /\boverloaded\b/i.test(message) ? 529 : 502;

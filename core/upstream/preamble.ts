@@ -29,8 +29,7 @@ export class Preamble {
     if (kind === "error") return "error";
     const stage = wire.stage(event);
     if (kind === "terminal") return this.hasBegun || stage !== "none" ? "useful" : "empty";
-    if (stage === "refused" || (stage === "delivered" && !wire.isEmptyStart(event)))
-      return "useful";
+    if (stage === "refused" || stage === "delivered") return "useful";
     if (stage === "failed") {
       this.held.push(event);
       return "empty";
@@ -51,11 +50,11 @@ export class Preamble {
     return this.held.splice(0);
   }
 
-  /** Returns the error that an event states which is none of the protocol. */
-  stated(): Refused | undefined {
-    for (const event of this.held) {
-      const refused = event.hasData ? refusedInBody(event.data) : undefined;
-      if (refused) return refused;
+  /** Returns the error that an event states which is none of the protocol, and its data. */
+  stated(): { readonly refused: Refused; readonly data: string } | undefined {
+    for (const { hasData, data } of this.held) {
+      const refused = hasData ? refusedInBody(data) : undefined;
+      if (refused) return { refused, data };
     }
     return undefined;
   }

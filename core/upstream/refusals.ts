@@ -25,7 +25,7 @@ interface Signs {
   readonly status?: readonly number[];
   /** `error.type`, `error.status` (Google) or `__type` (Amazon). */
   readonly type?: string;
-  /** `error.code`, a `reason` (Google) or the `error_code` (Anthropic) in its details, or `base_resp.status_code` (MiniMax). */
+  /** `error.code`, a `reason` (Google) or the `error_code` (Anthropic) in its details, `base_resp.status_code` or `http_code` (MiniMax). */
   readonly code?: string;
   /**
    * Words of the message. Without a code they match its beginning, if they can: the rest of it may quote the customer's
@@ -51,6 +51,8 @@ const ANTHROPIC_CAP = "platform.claude.com/docs/en/api/rate-limits";
 const OPENAI_QUOTA =
   "github.com/openai/openai-cookbook/issues/844, help.openai.com/en/articles/6614457";
 const OPENAI = "platform.openai.com/docs/guides/error-codes";
+const OPENAI_CHECKS =
+  "developers.openai.com/api/docs/guides/safety-checks/misalignment-monitoring (a 403), github.com/openai/codex/pull/31439";
 const ACODE = "github.com/bajrangCoder/acode-plugin-chatgpt/issues/19";
 const REQUEST_LIMIT =
   "community.openai.com: Request too large for gpt-4o in organization … on tokens per min (TPM), github.com/HunorLaczko/ha-groq-cloud-api/issues/27";
@@ -58,6 +60,7 @@ const GOOGLE = "ai.google.dev/gemini-api/docs/troubleshooting";
 const GOOGLE_CREDIT = "github.com/dyad-sh/dyad/issues/3626, ai.google.dev/gemini-api/docs/billing";
 const ALIBABA_START = "help.aliyun.com/en/model-studio/error-code-start";
 const ALIBABA = "help.aliyun.com/en/model-studio/error-code";
+const MINIMAX = "platform.minimax.io/docs/api-reference/errorcode";
 const BEDROCK_MODELS =
   "github.com/strands-agents/harness-sdk/issues/38, github.com/aws-samples/amazon-bedrock-workshop/issues/386";
 const BEDROCK_ACCOUNTS =
@@ -142,6 +145,10 @@ export const REFUSALS: readonly KnownRefusal[] = [
     status: [400, 403, 404],
     words: /^your organization must be verified/i,
   }),
+  ...["cyber_policy", "bio_policy", "misalignment_policy_violation"].map((code) =>
+    // Codex knows them by the code, and hits are counted against the organisation: not tried elsewhere.
+    known("openai/policy", "caller", OPENAI_CHECKS, { code }),
+  ),
   known("openai/key", "key", OPENAI, { code: "invalid_api_key" }),
   known("openai/model", "model", OPENAI, { code: "model_not_found" }),
   // Groq's has status 413. Another key or provider may have a higher limit.
@@ -239,7 +246,12 @@ export const REFUSALS: readonly KnownRefusal[] = [
   ...minimax(["1002", "1039", "1041", "2056"], "limit", "limit"),
   ...minimax(["2013"], "request", "caller"),
   ...minimax(["1026", "1027"], "filter", "caller", FILTERED),
+  known("minimax/filter", "caller", MINIMAX, {
+    words: /^(?:status_code=\d+, )?(?:input|output) new_sensitive/i,
+    says: FILTERED,
+  }),
   ...minimax(["1000", "1001", "1013", "1024", "1033"], "fails", "upstream"),
+  ...zai([400], ["1210", "1213", "1214", "1215", "1261", "1300", "1301"], "request", "caller"),
   ...zai([400, 401], ["1000", "1001", "1002", "1003", "1004"], "key", "key"),
   ...zai(
     [400, 401, 403, 429],
@@ -345,7 +357,6 @@ function minimax(
   fault: Fault,
   says?: string,
 ): KnownRefusal[] {
-  const source = "platform.minimax.io/docs/api-reference/errorcode";
-  const rest = { status: [200], fault, source, ...(says !== undefined && { says }) };
+  const rest = { status: [200], fault, source: MINIMAX, ...(says !== undefined && { says }) };
   return codes.map((code) => ({ row: `minimax/${what}`, code, ...rest }));
 }

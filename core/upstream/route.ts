@@ -23,11 +23,14 @@ export interface Wanted {
   readonly excluded: readonly Route[];
   /** The ways that failed, the last one at the end. */
   readonly tried: readonly Way[];
-  /** True if the last one failed because of its key: another key of the same upstream goes first. */
+  /** True if the last one failed because of its key: another key of the same upstream goes first, once. */
   readonly keyFailed: boolean;
   /** True if the call can also wait for its last attempt: only a way that does not rest is better. */
   readonly canWait?: boolean;
 }
+
+/** Two keys that are refused are probably of one account: the others of it would be refused as well. */
+const KEYS_FIRST = 2;
 
 /**
  * Chooses the next way of a call: the route with the lowest priority number, by weight among equals, and a key of
@@ -36,9 +39,11 @@ export interface Wanted {
  * one that was tried may serve the call. If all rest, the way that wakes first is tried: a refusal would not help the caller.
  */
 export function chooseWay(wanted: Wanted, upstreams: ConnectedUpstreams): Way | undefined {
-  const { tried } = wanted;
+  const { tried, keyFailed } = wanted;
   const last = tried.at(-1);
-  const sameUpstream = last && wanted.keyFailed ? wayBy(last.route, wanted, upstreams) : undefined;
+  const keys = tried.filter(({ upstream }) => upstream === last?.upstream).length;
+  const sameUpstream =
+    last && keyFailed && keys < KEYS_FIRST ? wayBy(last.route, wanted, upstreams) : undefined;
   if (sameUpstream) return sameUpstream;
   const route = pick(wanted, upstreams);
   const way = route && wayBy(route, wanted, upstreams);

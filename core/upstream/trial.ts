@@ -99,9 +99,10 @@ class TrialReply implements AttemptListener {
 
   completed(): void {
     const wire = wires[this.protocol];
-    const { reply, text, worth } = this.whole.judge(wire);
+    const { reply, worth } = this.whole.judge(wire);
     const { status } = this;
-    if (status < 200 || status >= 300) return this.refused(refusedBy(status, text));
+    if (status < 200 || status >= 300)
+      return this.refused(refusedBy(status, this.whole.readRefusal()));
     const error = worth === "charged" ? undefined : this.whole.error();
     if (error) return this.refused(error);
     if (!reply || worth === "none")

@@ -1,6 +1,7 @@
 import type { Protocol } from "../catalogue/endpoint.ts";
 import type { Decoder } from "../plugin/upstream-kind.ts";
 import { objectOf, parseJson } from "../process/json.ts";
+import { type ServerEvent, SseReader } from "../sse/reader.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Headers } from "./attempt.ts";
 import { type Refused, refusedInBody } from "./fault.ts";
@@ -32,6 +33,20 @@ export class WholeReply {
     return bytes.toString();
   }
 
+  /** Returns the body of a refusal. Alibaba sends that of a streamed call as an event, as JSON or as events. */
+  readRefusal(): string {
+    const text = this.read();
+    if (parseJson(text) !== undefined) return text;
+    let data: string | undefined;
+    const reader = new SseReader();
+    const take = (event: ServerEvent) => {
+      if (parseJson(event.data) !== undefined) data ??= event.data;
+    };
+    reader.push(Buffer.from(text), take);
+    reader.end(take);
+    return data ?? text;
+  }
+
   error(): Refused | undefined {
     return refusedInBody(this.text);
   }
@@ -50,7 +65,7 @@ export class WholeReply {
   }
 }
 
-const JSON_TYPE = "application/json";
+export const JSON_TYPE = "application/json";
 /** The content type that a client gets for events. */
 const EVENT_STREAM_TYPE = "text/event-stream";
 /** The content types of speech. Anything else, such as a page of a proxy, is no speech, and is not charged. */
@@ -58,7 +73,7 @@ const AUDIO = /^(?:audio\/|(?:application|binary)\/octet-stream)/i;
 
 /**
  * Returns how to read the reply of an HTTP API. A body without a content type is read as the form that the request asked for
- * (KarpelesLab/teamclaude#456).
+ * (KarpelesLab/teamclaude#456). A refusal is read whole, in events too.
  */
 export function decoderByType(
   status: number,
@@ -66,7 +81,8 @@ export function decoderByType(
   streamed: boolean,
 ): Decoder {
   const type = contentType?.toLowerCase();
-  if (status === 200 && (type?.startsWith(EVENT_STREAM_TYPE) ?? streamed)) return "events";
+  const isEvents = type?.startsWith(EVENT_STREAM_TYPE) ?? streamed;
+  if (isEvents) return status === 200 ? "events" : "json";
   return type === undefined || type.includes("json") ? "json" : "bytes";
 }
 

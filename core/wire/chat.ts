@@ -89,8 +89,6 @@ export const chat: Wire = {
     return isEnd(choice?.["finish_reason"]);
   },
 
-  isEmptyStart: () => false,
-
   judge(body) {
     const choices = arrayOf(body["choices"]).filter(isObject);
     if (choices.length === 0) return "none";

@@ -4,7 +4,7 @@ import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields, openAiErrorBody } from "./check.ts";
 import { refuse } from "./refusal.ts";
-import { hasObject } from "./scan.ts";
+import { hasObject, hasObjectOrText } from "./scan.ts";
 import { tokensOf } from "./usage/numbers.ts";
 import type { Usage } from "./usage/usage.ts";
 import { isDone, kindOf, type Wire } from "./wire.ts";
@@ -21,7 +21,6 @@ const UNSTREAMED = {
   errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
   mayEndAt: () => false,
   stage: () => "delivered",
-  isEmptyStart: () => false,
   countDelta() {},
   countReply() {},
 } as const satisfies Partial<Wire>;
@@ -37,7 +36,13 @@ function readTokens(reported: JsonObject, usage: Usage): void {
 /** The maximum number of images that providers make per call. */
 const IMAGES_PER_CALL_MAX = 10;
 
-/** Image generation and editing: billed by the number of images that come back. */
+const IMAGE_DONE = ["generation", "edit"].map((kind) => Buffer.from(`"image_${kind}.completed"`));
+const IMAGES = [Buffer.from('"b64_json"'), Buffer.from('"url"')];
+
+/**
+ * Image generation and editing: billed by the number of images that come back. A stream has one image, in its last event;
+ * those before it show the image as it is drawn.
+ */
 export const images: Wire = {
   ...UNSTREAMED,
   protocol: "images",
@@ -48,16 +53,23 @@ export const images: Wire = {
   check(body) {
     const refusal = checkFields(body, images.fields);
     if (refusal) return refusal;
-    if ((countOf(body["n"]) ?? 1) > IMAGES_PER_CALL_MAX) {
-      return refuse.badRequest(`n: at most ${IMAGES_PER_CALL_MAX} images per call`, "n");
-    }
-    if (body["stream"] === true) {
-      return refuse.badRequest("stream: images are not streamed here; leave it out", "stream");
-    }
-    return undefined;
+    const isStream = body["stream"] === true;
+    // OpenAI: "Streaming is only supported with n=1" (theopenco/llmgateway#3963).
+    const most = isStream ? 1 : IMAGES_PER_CALL_MAX;
+    if ((countOf(body["n"]) ?? 1) <= most) return undefined;
+    const message = isStream ? "a stream has one image" : `at most ${most} images per call`;
+    return refuse.badRequest(`n: ${message}`, "n");
   },
 
-  classify: () => "data",
+  classify(event): EventKind {
+    // Base64 has no quotes, so an image cannot imitate a name.
+    const raw = asBuffer(event.raw);
+    const isDrawn = event.type?.endsWith(".completed") || IMAGE_DONE.some((it) => raw.includes(it));
+    if (isDrawn) return "terminal";
+    return event.type === "error" || hasObject(raw, ERROR) ? "error" : "data";
+  },
+
+  stage: ({ raw }) => (IMAGES.some((it) => hasObjectOrText(raw, it)) ? "delivered" : "none"),
   judge: (body) => (Array.isArray(body["data"]) ? "charged" : "none"),
 
   readReply(reply, usage) {
@@ -66,7 +78,13 @@ export const images: Wire = {
     if (reported) readTokens(reported, usage);
   },
 
-  readEvent: () => false,
+  readEvent(event, usage): boolean {
+    if (kindOf(event, images) !== "terminal") return false;
+    const reported = objectOf(objectOf(parseJson(event.data))?.["usage"]);
+    usage.images = images.stage(event) === "delivered" ? 1 : 0;
+    if (reported) readTokens(reported, usage);
+    return false;
+  },
 };
 
 const DONE = Buffer.from('"speech.audio.done"');
@@ -81,7 +99,12 @@ export const speech: Wire = {
   protocol: "speech",
   reference: "OpenAI's Audio API",
   fields: { input: "text", voice: "text" },
-  check: (body) => checkFields(body, speech.fields),
+
+  check(body) {
+    if (!objectOf(body["voice"])) return checkFields(body, speech.fields);
+    const message = "voice: voices by id are not kept here; send the name of a voice";
+    return refuse.badRequest(message, "voice");
+  },
 
   classify(event): EventKind {
     // Base64 has no quotes, so audio cannot imitate the name. Together AI ends a stream by [DONE].

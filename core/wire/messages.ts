@@ -82,12 +82,6 @@ export const messages: Wire = {
     return typeof reason === "string" && reason !== "";
   },
 
-  isEmptyStart(event) {
-    if (!startsWith(event.raw, BLOCK_START)) return false;
-    const block = objectOf(objectOf(parseJson(event.data))?.["content_block"]);
-    return block?.["type"] === "text" && block["text"] === "";
-  },
-
   judge(body) {
     const content = body["content"];
     if (!Array.isArray(content)) return "none";
@@ -105,11 +99,15 @@ export const messages: Wire = {
   },
 
   stage(event): Stage {
-    if (startsWith(event.raw, BLOCK_EVENT)) return "delivered";
+    if (startsWith(event.raw, BLOCK_EVENT) && !startsWith(event.raw, BLOCK_START))
+      return "delivered";
     const data = objectOf(parseJson(event.data));
     const type = data?.["type"] ?? event.type;
     switch (type) {
-      case "content_block_start":
+      case "content_block_start": {
+        const block = objectOf(data?.["content_block"]);
+        return block?.["type"] === "text" && block["text"] === "" ? "begun" : "delivered";
+      }
       case "content_block_delta":
       case "content_block_stop":
         return "delivered";

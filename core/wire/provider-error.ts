@@ -3,26 +3,32 @@ import { isObject, type JsonObject, parseJson } from "../process/json.ts";
 import { isOverflow, overflowForMessages, overflowSizes } from "./overflow.ts";
 
 /** Types and codes of errors in a reply with status 200, and the statuses that they stand for. */
-export const STATUS_BY_NAME: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  context_length_exceeded: 400,
-  invalid_prompt: 400,
-  invalid_image: 400,
-  image_too_large: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  insufficient_quota: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  model_not_found: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  rate_limit_exceeded: 429,
-  overloaded_error: 529,
-  overloaded: 529,
-  server_is_overloaded: 529,
-  slow_down: 529,
-};
+export const STATUS_BY_NAME: ReadonlyMap<string, number> = new Map([
+  ...as(400, "invalid_request_error", "invalid_request", "context_length_exceeded"),
+  // OpenAI docs: `response.error.code` of Responses; errors of images.
+  ...as(400, "invalid_prompt", "data_residency_mismatch", "invalid_image", "invalid_image_format"),
+  ...as(400, "invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small"),
+  ...as(400, "image_parse_error", "image_content_policy_violation", "invalid_image_mode"),
+  ...as(400, "image_file_too_large", "unsupported_image_media_type", "empty_image_file"),
+  ...as(400, "failed_to_download_image", "image_file_not_found"),
+  ...as(400, "image_generation_user_error", "moderation_blocked", "content_policy_violation"),
+  // Azure
+  ...as(400, "content_filter"),
+  // Alibaba: help.aliyun.com/en/model-studio/error-code
+  ...as(400, "data_inspection_failed", "DataInspectionFailed"),
+  ...as(400, "invalid_parameter_error", "InvalidParameter"),
+  ...as(401, "authentication_error"),
+  ...as(402, "billing_error", "insufficient_quota"),
+  ...as(403, "permission_error"),
+  ...as(404, "not_found_error", "model_not_found"),
+  ...as(413, "request_too_large"),
+  ...as(429, "rate_limit_error", "rate_limit_exceeded", "flex_unavailable"),
+  ...as(529, "overloaded_error", "overloaded", "server_is_overloaded", "slow_down"),
+]);
+
+function as(status: number, ...names: readonly string[]): (readonly [string, number])[] {
+  return names.map((name) => [name, status] as const);
+}
 
 /**
  * Gives the error of a provider the shape and the code that clients of its protocol look for. Google

@@ -80,21 +80,6 @@ export const responses: Wire = {
 
   mayEndAt: () => false,
 
-  isEmptyStart(event) {
-    switch (typeOf(event)) {
-      case ITEM_ADDED: {
-        const item = objectOf(objectOf(parseJson(event.data))?.["item"]);
-        return item?.["type"] === "message" && arrayOf(item["content"]).length === 0;
-      }
-      case "response.content_part.added": {
-        const part = objectOf(objectOf(parseJson(event.data))?.["part"]);
-        return part?.["type"] === "output_text" && part["text"] === "";
-      }
-      default:
-        return false;
-    }
-  },
-
   judge(body) {
     const { status, output } = body;
     const hasOutput = Array.isArray(output) && output.length > 0;
@@ -123,8 +108,16 @@ export const responses: Wire = {
 
   stage(event): Stage {
     const type = typeOf(event);
-    if (isOfPart(type)) return "delivered";
     switch (type) {
+      case ITEM_ADDED: {
+        const item = objectOf(objectOf(parseJson(event.data))?.["item"]);
+        const isEmpty = item?.["type"] === "message" && arrayOf(item["content"]).length === 0;
+        return isEmpty ? "begun" : "delivered";
+      }
+      case "response.content_part.added": {
+        const part = objectOf(objectOf(parseJson(event.data))?.["part"]);
+        return part?.["type"] === "output_text" && part["text"] === "" ? "begun" : "delivered";
+      }
       case "response.failed":
         return "refused";
       case "response.completed":
@@ -134,6 +127,7 @@ export const responses: Wire = {
         return isFiltered(response) ? "refused" : "begun";
       }
       default:
+        if (isOfPart(type)) return "delivered";
         return typeof type === "string" && type.startsWith("response.") ? "begun" : "none";
     }
   },

@@ -28,7 +28,7 @@ export function isDone(event: ServerEvent): boolean {
 }
 
 /**
- * How far an event brings a stream. `begun`: its head, or an end without output. `refused`: it ends in a refusal, or
+ * How far an event brings a stream. `begun`: its head, the start of a text whose content follows, or an end without output. `refused`: it ends in a refusal, or
  * Responses says that it failed. `failed`: it ends because the provider could not go on. `delivered`: it carries an item, a
  * block, a name, a part, text, an image or audio.
  */
@@ -104,9 +104,6 @@ export interface Wire {
 
   /** Returns the stage to which one event brings a stream. */
   stage(event: ServerEvent): Stage;
-
-  /** Returns true for an event that delivers nothing yet: the start of a text whose content follows. */
-  isEmptyStart(event: ServerEvent): boolean;
 
   /** Returns how the whole body of a successful reply is charged. */
   judge(body: JsonObject): ReplyWorth;

@@ -35,11 +35,10 @@ export default function alias(services: Services, settings: Settings): Plugin {
   const idOf = (spelling: string) => byLowerCase.get(spelling) ?? ids.get(spelling);
   const top = settings.unknown === "top" ? modelOfFamily(defaultName ?? "") : undefined;
 
-  /** Returns the model that an endpoint serves for its name without `req/`, if it is the only one. */
-  function onlyModel(name: string, endpoint: Endpoint): Model | undefined {
-    if (endpoint.serves.includes("chat")) return undefined;
-    const [only, more] = catalogue.models.filter((m) => endpoint.serves.includes(m.standard));
-    return more === undefined && only?.id === `req/${name}` ? only : undefined;
+  /** Returns the model that an endpoint serves for its name without `req/`: of chat, that is a model at another price. */
+  function bare(name: string, endpoint: Endpoint): Model | undefined {
+    const model = endpoint.serves.includes("chat") ? undefined : catalogue.get(`req/${name}`);
+    return model && endpoint.serves.includes(model.standard) ? model : undefined;
   }
 
   /** Returns the model for unknown names: that of the default family, or the dearest that this endpoint serves. */
@@ -57,13 +56,13 @@ export default function alias(services: Services, settings: Settings): Plugin {
   }
 
   function find(name: string, endpoint: Endpoint): Model | undefined {
-    const known = catalogue.get(name) ?? modelOfFamily(name) ?? onlyModel(name, endpoint);
+    const known = catalogue.get(name) ?? modelOfFamily(name) ?? bare(name, endpoint);
     if (known) return known;
     // Another model, at another price, must not replace one that the caller has named correctly.
     if (catalogue.withholds(ids.get(name) ?? name)) return undefined;
     for (const spelling of spellings(name, settings)) {
       const id = idOf(spelling);
-      const meant = id === undefined ? onlyModel(spelling, endpoint) : catalogue.get(id);
+      const meant = id === undefined ? bare(spelling, endpoint) : catalogue.get(id);
       if (meant || id !== undefined) return meant;
     }
     return topAt(endpoint);

@@ -13,9 +13,9 @@ export const options = v.strictObject({
   ),
   /** What happens to unknown names on chat endpoints. `top`: the default family serves them; `refuse`: they get 404. */
   unknown: v.optional(v.picklist(["top", "refuse"], "one of top, refuse"), "top"),
-  /** Serves a dated snapshot or another case of a model's id by that model. `top`: as any unknown name. */
+  /** Serves a dated snapshot or another case of a model's id by that model, also with a dot in its version. `top`: as any unknown name. */
   dated_names: v.optional(v.picklist(["resolve", "top"], "one of resolve, top"), "top"),
-  /** Serves a model's id with a provider in front by that model. `keep`: as any unknown name. */
+  /** Serves a model's id with a provider in front by that model, also with a dot in its version. `keep`: as any unknown name. */
   prefixes: v.optional(v.picklist(["strip", "keep"], "one of strip, keep"), "keep"),
 });
 

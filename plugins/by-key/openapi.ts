@@ -105,7 +105,7 @@ function callOf(
     parameters: conversation === undefined ? [] : [includeCost(prefix)],
     requestBody: multipart ? editBody(body) : bodyOf(body),
     responses: responsesOf(
-      repliesOf(protocol, conversation),
+      repliesOf(protocol),
       protocol === "messages" ? "MessagesError" : "Error",
     ),
   };
@@ -135,10 +135,10 @@ function editBody(body: JsonObject): JsonObject {
 }
 
 /** The media types of a reply. Audio comes as bytes, or as events. */
-function repliesOf(protocol: Protocol, conversation: string | undefined): JsonObject {
+function repliesOf(protocol: Protocol): JsonObject {
   const events = { "text/event-stream": { schema: TEXT } };
   if (protocol === "speech") return { "audio/*": { schema: BINARY }, ...events };
-  return { ...JSON_REPLY, ...(conversation !== undefined && events) };
+  return { ...JSON_REPLY, ...(protocol !== "embeddings" && events) };
 }
 
 function responsesOf(content: JsonObject, error: "Error" | "MessagesError" = "Error"): JsonObject {

@@ -181,8 +181,10 @@ export default function meter(services: Services, settings: Settings): Plugin {
         check(call);
         if (fillIn(call, usage)) call.estimated = true;
       }
-      // The headers of audio were written when it began.
-      if (call.endpoint.protocol !== "speech") pushTokens(call, isCounted ? usage : NONE);
+      // The headers of audio were written when it began, and those of a stream state no usage.
+      const isWhole = !call.stream || call.replyBody !== undefined;
+      if (call.endpoint.protocol !== "speech" && isWhole)
+        pushTokens(call, isCounted ? usage : NONE);
     },
   };
 }

@@ -29,12 +29,15 @@ export function costOfCall(call: Call, { rates, costs }: CostsFile): MicroVnd | 
   if (call.outcome === "refused" || !isBegun)
     return call.failedAttempts.some(({ lost }) => lost) ? null : 0;
   if (!route || !usage) return null;
-  // The file has what plain calls cost: fast mode, another tier or a larger image costs the provider's own factor.
-  if ((call.surcharge?.factor ?? 1) !== 1) return null;
   const day = dayOf(new Date(call.at));
   const models = costs[route.upstream];
   const own = valueOn(models?.[route.model], day);
   if (!own) return null;
+  // The file has what plain calls cost: fast mode or another tier costs the provider's own factor, and OpenAI bills flex at
+  // the rate of batches. So does a dear image, unless it is billed by its tokens, of which it has more.
+  if (call.upstream?.body?.outline["service_tier"] === "flex") return null;
+  const isByTokens = call.model?.standard === "images" && !own.per_image && !own.per_call;
+  if ((call.surcharge?.factor ?? 1) !== 1 && !isByTokens) return null;
   if (own.input !== undefined && !isReported(usage) && !isCounted(call)) return null;
   // Nothing says how many images there were.
   if (own.per_image !== undefined && usage.images === 0) return null;

@@ -304,8 +304,10 @@ export default function settle(
         failpoint("post.after");
         call.costMicroVnd = result.chargedMicroVnd;
         call.writtenOffMicroVnd = result.writtenOffMicroVnd;
-        // The headers of audio, which include its cost, were sent before it.
-        if (call.status === 200 && call.endpoint.protocol !== "speech") {
+        // The headers of audio, which include its cost, were sent before it. Those of a stream state none, though the head of
+        // one with a single event, such as an image, leaves after the charge.
+        const isWhole = !call.stream || call.replyBody !== undefined;
+        if (call.status === 200 && call.endpoint.protocol !== "speech" && isWhole) {
           pushCost(call, charge, result, prefix);
         }
         return undefined;

@@ -122,7 +122,7 @@ function isPrompt({ role }: JsonObject): boolean {
 }
 
 /** Joins all texts of a content value: a string, a list of parts, a part or a tool result. */
-function textOf(content: unknown): string {
+export function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (Array.isArray(content)) return content.map(textOf).join("");
   if (!isObject(content)) return "";
@@ -136,7 +136,7 @@ function lastWords(turns: readonly JsonObject[]): string {
   return parts.findLast((part) => part.trim() !== "") ?? "";
 }
 
-function imagesIn(content: unknown): number {
+export function imagesIn(content: unknown): number {
   if (Array.isArray(content)) {
     return content.reduce((sum: number, part) => sum + imagesIn(part), 0);
   }

@@ -6,11 +6,13 @@ import { makePng } from "./png.ts";
 import { countTokens } from "./text.ts";
 
 /** OpenAI's image generation and editing. Source: the declarations of the `openai` package. */
-export const imageGenerations: Endpoint = images("generations", "image_generation.completed");
-export const imageEdits: Endpoint = images("edits", "image_edit.completed");
+export const imageGenerations: Endpoint = images("generations", "image_generation");
+export const imageEdits: Endpoint = images("edits", "image_edit");
 
 const IMAGES_MAX = 10;
 const TOKENS_PER_IMAGE_MADE = 1_000;
+const PARTS_MAX = 3;
+const TOKENS_PER_PART = 100;
 const SIDE_PIXELS_MAX = 4_096;
 
 function images(kind: "generations" | "edits", event: string): Endpoint {
@@ -31,6 +33,10 @@ function images(kind: "generations" | "edits", event: string): Endpoint {
       const prompt = requiredText(body, "prompt");
       const inputTokens = countTokens(prompt) + read * TOKENS_PER_IMAGE;
       const stream = body["stream"] === true || body["stream"] === "true";
+      if (stream && wanted > 1) throw new Refused("Streaming is only supported with n=1.", "n");
+      if (partsOf(body) > PARTS_MAX) {
+        throw new Refused("Invalid 'partial_images': expected at most 3.", "partial_images");
+      }
       return mediaAsk({ ...body, model: textOr(model, "gpt-image-1"), n: wanted }, stream, {
         prompt,
         inputTokens,
@@ -39,7 +45,8 @@ function images(kind: "generations" | "edits", event: string): Endpoint {
     reply(answer) {
       const { body, stream } = answer.ask;
       const count = stream ? 1 : Number(body["n"]);
-      const output = count * TOKENS_PER_IMAGE_MADE;
+      const parts = stream ? partsOf(body) : 0;
+      const output = count * TOKENS_PER_IMAGE_MADE + parts * TOKENS_PER_PART;
       const usage = responsesUsage(answer.usage && { ...answer.usage, output, reasoning: 0 });
       const settings = {
         background: "opaque",
@@ -49,13 +56,20 @@ function images(kind: "generations" | "edits", event: string): Endpoint {
       };
       const b64_json = picture(answer);
       if (stream) {
-        const fields = { b64_json, created_at: createdAt, ...settings, usage };
-        return eventStream([frame(event, fields)]);
+        const fields = { b64_json, created_at: createdAt, ...settings };
+        const drafts = Array.from({ length: parts }, (_, partial_image_index) =>
+          frame(`${event}.partial_image`, { ...fields, partial_image_index }),
+        );
+        return eventStream([...drafts, frame(`${event}.completed`, { ...fields, usage })]);
       }
       const data = Array.from({ length: count }, () => ({ b64_json }));
       return json({ created: createdAt, ...settings, data, usage });
     },
   };
+}
+
+function partsOf(body: JsonObject): number {
+  return Number(body["partial_images"] ?? 0);
 }
 
 /** A picture of one colour, which depends on the request. */

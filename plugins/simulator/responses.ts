@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../core/plugin/index.ts";
 import { type Answer, createdAt } from "./answer.ts";
-import { objectIn, readAsk } from "./ask.ts";
+import { type Ask, objectIn, readAsk } from "./ask.ts";
 import { type Endpoint, eventStream, frame, json, openai, responsesUsage } from "./endpoint.ts";
 import { pieces } from "./text.ts";
 
@@ -113,7 +113,11 @@ function finished(answer: Answer): JsonObject {
   };
 }
 
-function response({ id, ask }: Answer, status: string, output: readonly JsonObject[]): JsonObject {
+export function response(
+  { id, ask }: { readonly id: string; readonly ask: Pick<Ask, "body" | "model"> },
+  status: string,
+  output: readonly JsonObject[],
+): JsonObject {
   const { body, model } = ask;
   return {
     id: `resp_${id}`,
@@ -128,7 +132,7 @@ function response({ id, ask }: Answer, status: string, output: readonly JsonObje
     model,
     output,
     parallel_tool_calls: body["parallel_tool_calls"] ?? true,
-    previous_response_id: null,
+    previous_response_id: body["previous_response_id"] ?? null,
     reasoning: body["reasoning"] ?? { effort: null, summary: null },
     service_tier: "default",
     store: body["store"] ?? true,

@@ -138,6 +138,9 @@ export function switchRoutes(services: Services, changed: () => Promise<void>): 
         const [first] = upstream.keys;
         const chosen = found.key ?? first;
         if (!known || !chosen) return refuse.notFound(`model: no route for ${model}`, "model");
+        // Its upstream may write text by other models.
+        if (!["messages", "chat"].includes(known.model.standard))
+          return refuse.badRequest("model: only models that write text can be tried", "model");
         const trial = await upstream.try(known.route, chosen.id);
         return done(shown(trial, known.model, chosen.last4, services));
       },

@@ -10,7 +10,7 @@ import {
 import type { Place } from "./fetch-places.ts";
 import { parseDataUrl } from "./media.ts";
 
-type FormPart = NonNullable<Call["form"]>[number];
+export type FormPart = NonNullable<Call["form"]>[number];
 
 /** Fields that clients use for the reference images. */
 const IMAGE_FIELDS = ["image", "images", "image_url", "reference_image", "ref_image"] as const;
@@ -58,6 +58,21 @@ export function imageEditForm(call: Call): (FormPart | ImageAddress)[] | Refusal
   const name = images.length > 1 ? "image[]" : "image";
   const named = images.map((image) => ({ ...image, name }));
   return [...named, ...masks, ...formFields(call.body, (field) => FIELDS.has(field))];
+}
+
+/** Returns the JSON of an edit for a provider that takes no form: each of its images in an object, as at xAI. */
+export function imageEditBody({ body }: Call, form: readonly FormPart[]): Call["body"] {
+  const json = body.copy();
+  for (const field of FIELDS) json.set(field, undefined);
+  const sources = (isMask: boolean) =>
+    form
+      .filter(({ name, filename }) => filename !== undefined && (name === MASK) === isMask)
+      .map(({ type, data }) => ({ url: `data:${type};base64,${data.toString("base64")}` }));
+  const images = sources(false);
+  if (images.length > 1) json.set("images", images);
+  else json.set("image", images[0]);
+  json.set(MASK, sources(true)[0]);
+  return json;
 }
 
 export function isAddress(part: FormPart | ImageAddress): part is ImageAddress {

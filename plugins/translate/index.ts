@@ -4,6 +4,7 @@ import {
   hasRoute,
   isRefusal,
   type Model,
+  mergeProfiles,
   objectOf,
   type Plugin,
   type Protocol,
@@ -20,7 +21,13 @@ import { readDialect } from "./chat/dialects.ts";
 import { flatCustomTools } from "./chat/read/tools.ts";
 import { FetchPlaces } from "./fetch-places.ts";
 import { hideIdentity } from "./identity.ts";
-import { fetchImages, imageEditForm, isAddress } from "./image-edit.ts";
+import {
+  type FormPart,
+  fetchImages,
+  imageEditBody,
+  imageEditForm,
+  isAddress,
+} from "./image-edit.ts";
 import { withoutRefused } from "./image-fields.ts";
 import { nativeRequest } from "./native.ts";
 import type { Translated } from "./notes.ts";
@@ -163,23 +170,25 @@ export default function translate(services: Services): Plugin {
     const form = imageEditForm(call);
     if (isRefusal(form)) return form;
     const request = unchangedRequest(call);
-    const { imageFetcher } = services;
+    const { imageFetcher, upstreams } = services;
+    const requestWith = (form: readonly FormPart[]): typeof request => ({
+      ...request,
+      form,
+      bodyFor({ upstream, profile }) {
+        const { image_edits } = mergeProfiles(upstreams.get(upstream)?.config.profile, profile);
+        return image_edits === "json" ? imageEditBody(call, form) : undefined;
+      },
+    });
     const prepare = async (left: AbortSignal) => {
       const parts = await places.run(call.key?.accountId ?? "", left, (place) =>
         fetchImages(form, imageFetcher, place),
       );
       if (isRefusal(parts)) return parts;
-      call.upstream = { ...request, form: parts };
+      call.upstream = requestWith(parts);
       return undefined;
     };
-    const parts = form.filter(
-      (part): part is NonNullable<Call["form"]>[number] => !isAddress(part),
-    );
-    call.upstream = {
-      ...request,
-      form: parts,
-      prepare: form.some(isAddress) ? prepare : undefined,
-    };
+    const parts = form.filter((part): part is FormPart => !isAddress(part));
+    call.upstream = { ...requestWith(parts), prepare: form.some(isAddress) ? prepare : undefined };
     return undefined;
   }
 

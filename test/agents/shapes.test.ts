@@ -4,7 +4,6 @@ import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 import { billedCalls, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 import { type ChatProtocol, resultTurns, streamedTurn } from "../support/streamed-turn.ts";
 
@@ -40,10 +39,7 @@ function expected({ body }: Shape): number[] {
 }
 
 t.test("what agents send is taken by a model of each family", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
-  });
+  const gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
 
   const files = readdirSync(FOLDER);
   t.ok(files.length > 10, "the shapes are there");

@@ -6,10 +6,7 @@ const SECONDS = 1;
 const GB = 1_073_741_824;
 
 t.test("a gateway of 2 GB under attack stays below 1 GB and serves an honest client", async (t) => {
-  let attacked: Awaited<ReturnType<typeof startAttacked>>;
-  t.before(async () => {
-    attacked = await startAttacked();
-  });
+  const attacked = await startAttacked();
   t.teardown(() => attacked.close());
 
   for (const attack of ATTACKS) {

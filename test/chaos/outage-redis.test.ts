@@ -67,10 +67,7 @@ function creditOnce(gateway: TestGateway, { accountId }: Customer, reference: st
 }
 
 t.test("two gateways whose Redis is down", async (t) => {
-  let parts: Production;
-  t.before(async () => {
-    parts = await startProduction({}, { redisLine: true });
-  });
+  const parts = await startProduction({}, { redisLine: true });
   t.teardown(() => parts.close());
 
   for (const harm of harms) {

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { arrayOf, isObject, objectOf } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
 import { admin, createCustomer } from "../support/admin.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { withLedger } from "../support/ledger-sql.ts";
 import { bodies, paths, post } from "../support/requests.ts";
 import { until } from "../support/until.ts";
@@ -35,10 +35,7 @@ t.test("the command of the deployment", async (t) => {
 });
 
 t.test("the monitoring of the deployment", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({ plugins: { metrics: { reconcile_seconds: 1 } } });
-  });
+  const gateway = await startGateway({ plugins: { metrics: { reconcile_seconds: 1 } } });
   t.teardown(() => gateway.close());
 
   const scrape = async () => (await fetch(`${gateway.url}/metrics`)).text();

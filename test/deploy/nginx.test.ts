@@ -139,6 +139,7 @@ for (const engine of hasNativeEngine ? (["native", "node"] as const) : (["node"]
     for (const [megabytes, expected, reason] of [
       [3, 200, /"type":"message"/],
       [20.5, 413, /"type":"error"/],
+      [30, 413, /"type":"error"/],
     ] as const) {
       t.test(`gets a body of ${megabytes} MB: ${expected}`, async (t) => {
         const { key } = await createCustomer(all.gateway, { creditVnd: CREDIT_VND });

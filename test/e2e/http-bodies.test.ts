@@ -68,12 +68,22 @@ t.test("a request body", async (t) => {
     t.equal(response.status, 200, await response.text());
   });
 
+  t.test("may have exactly 20 MB in chunks, without a declared length", async (t) => {
+    const client = await RawClient.open(gateway.port);
+    await client.send(chunked());
+    await client.send(chunk(bodyOfSize(20 * MB)));
+    await client.send("0\r\n\r\n");
+    t.equal((await client.response()).status, 200);
+    client.destroy();
+  });
+
   t.test("is refused with 413 in the protocol's shape if it has one byte more", async (t) => {
-    const response = await ask(gateway.url, customer.key, PATH, bodyOfSize(20 * MB + 1));
-    t.equal(response.status, 413);
-    const { type, error } = (await response.json()) as { type: string; error: { type: string } };
-    t.equal(type, "error");
-    t.equal(error.type, "request_too_large");
+    const message = "The request body is larger than the limit of 20 MB.";
+    for (const path of [PATH, "/v1/chat/completions"] as const) {
+      const response = await ask(gateway.url, customer.key, path, bodyOfSize(20 * MB + 1));
+      t.equal(response.status, 413);
+      t.match(await response.json(), { error: { type: "request_too_large", message } });
+    }
   });
 
   t.test("is refused for its declared length before a byte of it is sent", async (t) => {

@@ -207,6 +207,22 @@ t.test("a method", async (t) => {
     });
   }
 
+  for (const [path, key, status] of [
+    ["/v1/models", "tg-wrong", 401],
+    ["/nothing", "", 404],
+    [PATH, "", 405],
+    ["/admin/v1/accounts", "", 401],
+  ] as const) {
+    t.test(`HEAD ${path} gets ${status} without a body`, async (t) => {
+      const client = await RawClient.open(gateway.port);
+      await client.send(get(path, key, "HEAD"));
+      t.match(await client.head(), new RegExp(`^HTTP/1.1 ${status} `));
+      await client.send(get("/v2/none", ""));
+      t.equal((await client.response()).status, 404, "the next reply follows");
+      client.destroy();
+    });
+  }
+
   for (const [method, path, allowed] of [
     ["OPTIONS", PATH, "POST"],
     ["GET", PATH, "POST"],

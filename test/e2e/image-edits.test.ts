@@ -313,6 +313,30 @@ t.test("POST /v1/images/edits", async (t) => {
     }
   });
 
+  t.test("accepts several images of a form, in a list or numbered", async (t) => {
+    const file = new Blob([new Uint8Array(png)], { type: "image/png" });
+    for (const names of [
+      ["image[]", "image[]"],
+      ["image[0]", "image[1]"],
+    ]) {
+      for (const images of [
+        [file, file],
+        [`${address}/photo`, `${address}/photo`],
+      ]) {
+        const customer = await customerWith(gateway);
+        const form = new FormData();
+        const { model, prompt } = bodies.images({ echo: true });
+        form.set("model", model);
+        form.set("prompt", prompt);
+        for (const [at, name] of names.entries()) form.append(name, images[at] as Blob);
+        const headers = { authorization: `Bearer ${customer.key}` };
+        const answer = await send(gateway, paths.edits, { method: "POST", headers, body: form });
+        t.equal(sent(answer).image.length, 2);
+        await assertBalance(gateway, customer, "98760");
+      }
+    }
+  });
+
   t.test("accepts the other forms of an image inside a form too", async (t) => {
     const customer = await customerWith(gateway);
     const form = new FormData();
@@ -423,6 +447,38 @@ t.test("POST /v1/images/edits", async (t) => {
       const body = bodies.chat({}, { messages: [{ role: "user", content }] });
       t.equal((await post(gateway, paths.chat, customer, body)).status, status, url);
     }
+  });
+
+  t.test("goes out as JSON to a provider that takes no form", async (t) => {
+    const upstreams = { openai: { profile: { image_edits: "json" } } };
+    await reload(gateway, { config: { ...PRIVATE_TOO.config, upstreams } });
+    const url = `data:image/png;base64,${png.toString("base64")}`;
+    const source = { url };
+    for (const [more, images, vnd] of [
+      [{ ref_image: url, user: "u1", resolution: "1k" }, { image: source }, 1_000],
+      [{ image: png.toString("base64") }, { image: source }, 1_000],
+      [{ image: source, mask: { image_url: url } }, { image: source, mask: source }, 1_000],
+      [{ image: [`${address}/photo`, url] }, { images: [source, source] }, 1_240],
+    ] as const) {
+      const reached = sent(await edit(bodies.images({ echo: true }, more), vnd));
+      const { image, images: several, mask, model, prompt } = reached;
+      t.strictSame(JSON.parse(JSON.stringify({ image, images: several, mask })), images);
+      t.match([model, prompt], ["gpt-image-2", /^hello/]);
+      t.notOk("ref_image" in reached);
+    }
+    const customer = await customerWith(gateway);
+    const form = new FormData();
+    const fields = { ...bodies.images({ echo: true }), n: "2" };
+    for (const [name, value] of Object.entries(fields)) form.set(name, value);
+    form.set("image", new Blob([new Uint8Array(png)]), "a.png");
+    const headers = { authorization: `Bearer ${customer.key}` };
+    const answer = await send(gateway, paths.edits, { method: "POST", headers, body: form });
+    t.match(sent(answer), { image: source, n: 2 });
+    await assertBalance(gateway, customer, "98000");
+    await reload(gateway, PRIVATE_TOO);
+    t.match(sent(await edit(bodies.images({ echo: true }, { image: url }))).image, {
+      sha256: digest(png),
+    });
   });
 
   t.test("fetches from public addresses only, unless the config allows others", async (t) => {

@@ -172,6 +172,20 @@ t.test("an image", async (t) => {
     t.equal(answer.status, 200, answer.text);
     t.equal(sent.quality, undefined);
     t.equal(answer.headers.get("x-svc-left-out"), "quality");
+    for (const [fields, left] of [
+      // GPT Image 2.5 and xAI.
+      [{ quality: "max" }, "quality"],
+      [{ quality: "xhigh", resolution: "2k" }, "quality,resolution"],
+      [{ input_fidelity: ["high"] }, "input_fidelity"],
+      [{ partial_images: 3 }, "partial_images"],
+      [{ quality: "low", resolution: "1k", input_fidelity: null, partial_images: 0 }, null],
+      [{ quality: "auto" }, null],
+    ] as const) {
+      const other = await image(fields, PLAIN);
+      t.equal(other.answer.headers.get("x-svc-left-out"), left, JSON.stringify(fields));
+      for (const name of left?.split(",") ?? []) t.notOk(name in other.sent, name);
+      await assertBalance(gateway, other.customer, "99000");
+    }
     const larger = await image({ size: "1536x1536" }, PLAIN);
     t.equal(larger.answer.status, 400, larger.answer.text);
   });
@@ -186,6 +200,15 @@ t.test("a text that is longer than what the price of speech covers is refused", 
   t.equal(long.json.error.param, "input");
   await assertNotCharged(gateway, customer);
   t.equal((await speak("a".repeat(4_096))).status, 200);
+});
+
+t.test("a voice by id is refused, since the ids of a provider's account are shared", async (t) => {
+  const customer = await customerWith(gateway);
+  const body = bodies.speech({}, { voice: { id: "voice_1234" } });
+  const { status, json } = await post(gateway, paths.speech, customer, body);
+  t.strictSame([status, json.error.param], [400, "voice"]);
+  t.match(json.error.message, /voices by id are not kept here/);
+  await assertNotCharged(gateway, customer);
 });
 
 t.test("speech", async (t) => {

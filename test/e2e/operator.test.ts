@@ -60,6 +60,26 @@ t.test("operator actions, in two gateways on one Redis and one Postgres", async 
     t.equal((await call(one, caller)).status, 401);
   });
 
+  t.test("pauses a key in both before the reply is sent", async (t) => {
+    const caller = await knownCustomer();
+    const path = `/keys/${caller.keyId}/limits`;
+    t.equal((await admin(one, "POST", path, { paused: true })).status, 200);
+    t.match((await call(other, caller)).json.error.message, /key is paused/);
+    t.equal((await call(one, caller)).status, 403);
+  });
+
+  t.test("limits the calls per minute of a key over both", async (t) => {
+    const caller = await createCustomer(one, { creditVnd: 1000 });
+    await admin(one, "POST", `/keys/${caller.keyId}/limits`, { calls_per_minute: 6 });
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, turn) => call(turn % 2 === 0 ? one : other, caller)),
+    );
+    const count = (status: number) => replies.filter((reply) => reply.status === status).length;
+    // A slow machine may take longer than the ten seconds after which one more call is allowed.
+    t.ok(count(200) >= 6 && count(200) <= 8, `${count(200)} were served`);
+    t.equal(count(429), 20 - count(200));
+  });
+
   t.test("changes a discount in both within a moment", async (t) => {
     const caller = await knownCustomer();
     const path = `/accounts/${caller.accountId}/discount`;

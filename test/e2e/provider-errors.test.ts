@@ -60,6 +60,8 @@ const OVERFLOWS: readonly (readonly [model: string, body: unknown, sizes: RegExp
   ],
 ];
 
+const OVERFLOW = { code: "context_length_exceeded", message: /^Range of input length/ };
+
 t.test("agents understand the errors of providers", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
@@ -85,6 +87,50 @@ t.test("agents understand the errors of providers", async (t) => {
       t.match(translated.json.error.message, sizes, model);
     }
   });
+
+  t.test("also if it comes as an event of a streamed call, by any content type", async (t) => {
+    const customer = await customerWith(gateway);
+    const error = { message: "Range of input length should be [1, 997952]", code: "invalid" };
+    const bare = `id:1\nevent:error\n:HTTP_STATUS/400\ndata:${JSON.stringify(error)}\n`;
+    for (const body of [`data: ${JSON.stringify({ error })}\n\n`, bare]) {
+      for (const content_type of ["text/event-stream;charset=UTF-8", "application/json"]) {
+        const content = asking({ status: 400, body, content_type });
+        const messages = [{ role: "user", content }];
+        const request = { model: "qwen3.7-max", stream: true, max_tokens: 100, messages };
+        const native = await post(gateway, paths.chat, customer, request);
+        t.equal(native.status, 400);
+        t.equal(native.headers.get("content-type"), "application/json");
+        t.equal(native.json.error.code, "context_length_exceeded", native.text);
+        const translated = await post(gateway, paths.messages, customer, request);
+        t.match(translated.json.error.message, /^prompt is too long: /, translated.text);
+      }
+    }
+  });
+
+  t.test(
+    "also if it comes with status 200, whole or in a stream, and no other is asked",
+    async (t) => {
+      const customer = await customerWith(gateway);
+      const error = { message: "Range of input length should be [1, 997952]" };
+      for (const body of [
+        { error: { ...error, code: "invalid_parameter_error" } },
+        { ...error, code: "InvalidParameter", request_id: "r" },
+      ]) {
+        for (const stream of [false, true]) {
+          const event = `id:1\nevent:error\n:HTTP_STATUS/400\ndata:${JSON.stringify(body)}\n\n`;
+          const content = asking({ reply: stream ? [event] : body });
+          const messages = [{ role: "user", content }];
+          const request = { model: "qwen3.7-max", stream, max_tokens: 100, messages };
+          const native = await post(gateway, paths.chat, customer, request);
+          const name = `${stream} ${native.status} ${native.text}`;
+          if (native.status === 200) t.match(native.text, /data:.*Range of input length/, name);
+          else t.match(native, { status: 400, json: { error: OVERFLOW } }, name);
+          const translated = await post(gateway, paths.messages, customer, request);
+          t.match(translated.text, /"prompt is too long: /, `${stream} ${translated.text}`);
+        }
+      }
+    },
+  );
 
   t.test("Claude behind another provider says it in Claude's words", async (t) => {
     const customer = await customerWith(gateway);

@@ -178,6 +178,17 @@ t.test("errors arrive as the classes of the official clients", async (t) => {
     });
   }
 
+  t.test("a request that cannot be translated, before anything goes upstream", async () => {
+    const { anthropic, openai } = clientsOf((await customerWith(gateway)).key);
+    const before = await gateway.simulator.stats();
+    const container = bodies.messages({}, { model: TRANSLATED.messages, container: "c" });
+    assert.ok((await errorOf(anthropic.messages.create(container))).text.startsWith(INVALID));
+    const two = bodies.chat({}, { model: TRANSLATED.chat, n: 2 });
+    const { text } = await errorOf(openai.chat.completions.create(two));
+    assert.ok(text.startsWith(`${INVALID} unsupported_parameter`), text);
+    assert.deepEqual(await gateway.simulator.stats(), before);
+  });
+
   t.test("a stream of Responses that breaks off, translated or not", async () => {
     const { openai } = clientsOf((await customerWith(gateway)).key);
     const directive = { output_tokens: 50, end_after_events: 6 };

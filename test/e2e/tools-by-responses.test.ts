@@ -3,7 +3,7 @@ import { makePng } from "../../plugins/simulator/png.ts";
 import { billedCall, customerWith } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
-import { type Answer, asking, deliveredText, eventsOf, paths, post } from "../support/requests.ts";
+import { type Answer, asking, deliveredText, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
 /** A model whose maker refuses tools together with thinking in Chat. */
@@ -121,95 +121,6 @@ t.test("tools together with thinking go out as Responses", async (t) => {
         ...goingOn(client, other.reply, echo),
       ]);
       t.notOk(changed.input.some(({ type }: Json) => type === "reasoning"));
-    });
-
-    t.test(`${client}: a stream is the same, wherever it is cut`, async (t) => {
-      const directive: Directive = {
-        ...{ thinking: "I think — vâng.", text: "Xin chào 🌏", text_after: "after" },
-        tools: [{ name: "look", arguments: { path: 'ở "đây"' } }, { name: "look" }],
-        argument_deltas: 3,
-      };
-      const more =
-        client === "messages" ? { thinking: { type: "adaptive", display: "summarized" } } : {};
-      const { reply } = await ask(client, directive, more);
-      t.equal(reply.status, 200, reply.text);
-      const texts = new Set<string>();
-      for (const split_bytes of [1, 2, 3, 7, 64, 4096]) {
-        const streamed = await ask(
-          client,
-          { ...directive, split_bytes },
-          { ...more, stream: true },
-        );
-        const events = eventsOf(streamed.reply.text);
-        texts.add(JSON.stringify(meaning(client, events)));
-      }
-      t.equal(texts.size, 1);
-      t.strictSame(JSON.parse([...texts][0] ?? ""), {
-        // Chat has one text.
-        text: client === "chat" ? "Xin chào 🌏\n\nafter" : "Xin chào 🌏after",
-        arguments: ['{"path":"ở \\"đây\\""}', "{}"],
-        thinking: "I think — vâng.",
-        end: client === "messages" ? "tool_use" : "tool_calls",
-      });
-    });
-
-    t.test(`${client}: how a reply ends`, async (t) => {
-      const messages = client === "messages";
-      const end = (json: Json) => (messages ? json.stop_reason : json.choices[0].finish_reason);
-      for (const [directive, wanted] of [
-        [{ text: "Hi." }, messages ? "end_turn" : "stop"],
-        [{ text: "Hi.", stop: "max_output_tokens" }, messages ? "max_tokens" : "length"],
-        [{ text: "Hi.", stop: "content_filter" }, messages ? "refusal" : "content_filter"],
-      ] as const) {
-        const { reply } = await ask(client, directive);
-        t.equal(end(reply.json), wanted);
-        const { reply: stream } = await ask(client, directive, { stream: true });
-        t.equal(meaning(client, eventsOf(stream.text)).end, wanted);
-      }
-    });
-
-    t.test(`${client}: a refusal`, async (t) => {
-      const { reply } = await ask(client, { refusal: "I cannot." });
-      const { reply: stream } = await ask(client, { refusal: "I cannot." }, { stream: true });
-      if (client === "messages") {
-        t.match(reply.json, {
-          stop_reason: "refusal",
-          stop_details: { type: "refusal", explanation: "I cannot." },
-          content: [{ type: "text", text: "I cannot." }],
-        });
-        t.notMatch(stream.text, '"refusal":true');
-        return;
-      }
-      const { message } = reply.json.choices[0];
-      t.match(message, { refusal: "I cannot.", content: null });
-      const deltas = eventsOf(stream.text).flatMap((event) => event.choices ?? []);
-      t.equal(deltas.map(({ delta }) => delta.refusal ?? "").join(""), "I cannot.");
-      t.equal(deltas.map(({ delta }) => delta.content ?? "").join(""), "");
-    });
-
-    t.test(`${client}: errors keep their status, before and inside of a stream`, async (t) => {
-      const error = { message: "no room", code: "rate_limit_exceeded" };
-      const { reply } = await ask(client, { status: 429, error });
-      t.equal(reply.status, 429);
-      t.match(reply.json.error, { message: /takes no more calls/ });
-      const long = "Your input exceeds the context window of this model.";
-      const tooLong = { message: long, code: "context_length_exceeded" };
-      const { reply: full } = await ask(client, { status: 400, error: tooLong });
-      if (client === "messages")
-        t.match(full.json.error.message, /^prompt is too long: \d+ tokens/);
-      else t.equal(full.json.error.code, "context_length_exceeded");
-      for (const error_event of ["error", "failed"] as const) {
-        const failed = { message: "no room", code: "server_error" };
-        const failing = {
-          text: "one two three four",
-          ...{ error_after_events: 6, error: failed, error_event },
-        };
-        const { reply: broken } = await ask(client, failing, { stream: true });
-        t.match(eventsOf(broken.text).at(-1).error, { message: "no room" });
-      }
-      const cut = { text: "one two three four", end_after_events: 6 };
-      const { reply: ended } = await ask(client, cut, { stream: true });
-      t.match(eventsOf(ended.text).at(-1).error.message, /ended before completion/);
     });
 
     t.test(`${client}: images, documents, results with media, formats`, async (t) => {
@@ -348,33 +259,3 @@ t.test("tools together with thinking go out as Responses", async (t) => {
     t.equal(reply.headers.get("x-svc-translate-dropped"), "reasoning_effort");
   });
 });
-
-/** Returns the parts of a stream that a client reads. */
-function meaning(client: Client, events: Json[]) {
-  const of = (pick: (event: Json) => string | undefined) => events.map(pick).join("");
-  if (client === "messages") {
-    const calls = events
-      .filter(({ content_block }) => content_block?.type === "tool_use")
-      .map(({ index }) => index);
-    return {
-      text: of(({ delta }) => delta?.text),
-      arguments: calls.map((at) =>
-        of(({ index, delta }) => (index === at ? delta?.partial_json : "")),
-      ),
-      thinking: of(({ delta }) => delta?.thinking),
-      end: of(({ delta }) => delta?.stop_reason),
-    };
-  }
-  const choices = events.flatMap(({ choices }) => choices ?? []);
-  const deltas = choices.map(({ delta }) => delta);
-  const calls = deltas.flatMap(({ tool_calls }) => tool_calls ?? []);
-  const count = new Set(calls.map(({ index }) => index)).size;
-  return {
-    text: deltas.map(({ content }) => content ?? "").join(""),
-    arguments: Array.from({ length: count }, (_, at) =>
-      calls.map((call) => (call.index === at ? (call.function?.arguments ?? "") : "")).join(""),
-    ),
-    thinking: deltas.map((delta) => delta.reasoning_content ?? "").join(""),
-    end: choices.map(({ finish_reason }) => finish_reason ?? "").join(""),
-  };
-}

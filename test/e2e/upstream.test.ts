@@ -1,66 +1,33 @@
 import t from "tap";
 import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
+import { TEST_PRICE_VND_PER_MTOK } from "../support/catalogue.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { allUsage, assertReconciled, noCallsInFlight, spent } from "../support/proof.ts";
-import {
-  PRICE_VND_PER_MTOK,
-  startRoutedGateway,
-  type TestRoute,
-  upstreamName,
-} from "../support/routed-gateway.ts";
+import { assertReconciled, noCallsInFlight, spent } from "../support/proof.ts";
+import { startRoutedGateway, type TestRoute, upstreamName } from "../support/routed-gateway.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
-import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;
 const USED = { input_tokens: 30, output_tokens: 10 };
 /** The cost of a call with this usage. */
-const COST_MICRO_VND = BigInt(40 * PRICE_VND_PER_MTOK);
+const COST_MICRO_VND = BigInt(40 * TEST_PRICE_VND_PER_MTOK);
 
 const GOOD: TestRoute = { behaves: {}, priority: 1 };
 
-/** Failures of a first route that make the gateway try the second. */
-const PASSED_ON: Record<string, TestRoute["behaves"]> = {
-  "status-401": { status: 401 },
-  "status-402": { status: 402 },
-  "status-403": { status: 403 },
-  "status-408": { status: 408 },
-  "status-429": { status: 429, retry_after: 30 },
-  "status-500": { status: 500 },
-  "status-503": { status: 503 },
-  "status-529": { status: 529 },
-  "error-page": { status: 502, body: "<html>bad gateway</html>", content_type: "text/html" },
-  reset: { reset: true },
-  "cut-head": { cut_after_events: 0 },
-  dead: "dead",
-};
-
 const MODELS: Record<string, readonly TestRoute[]> = {
-  ...Object.fromEntries(
-    Object.entries(PASSED_ON).map(([name, behaves]) => [name, [{ behaves }, GOOD]]),
-  ),
   hangs: [{ behaves: { hang: true } }, GOOD],
   "hangs-alone": [{ behaves: { hang: true } }],
   "cut-later": [{ behaves: { cut_after_events: 4 } }, GOOD],
-  "bad-request": [{ behaves: { status: 400, error: { message: "no such tool" } } }, GOOD],
   "all-429": [
     { behaves: { status: 429, retry_after: 7 } },
     { behaves: { status: 429, retry_after: 9 }, priority: 1 },
   ],
-  "all-503": [{ behaves: { status: 503 } }, { behaves: { status: 503 }, priority: 1 }],
-  "all-401": [{ behaves: { status: 401 } }, { behaves: { status: 403 }, priority: 1 }],
-  "all-dead": [{ behaves: "dead" }, { behaves: "dead" }],
   "breaks-late": [{ behaves: { reset: true, delay_ms: 6_000 } }, GOOD],
   thinks: [{ behaves: { delay_ms: 6_000 } }, GOOD],
   falls: [
     ...[0, 1, 2, 3, 4, 5].map((priority) => ({ behaves: { status: 500 }, priority })),
     { behaves: {}, priority: 6 },
-  ],
-  weighted: [
-    { behaves: {}, weight: 3 },
-    { behaves: {}, weight: 1 },
-    { behaves: {}, weight: 1, priority: 1 },
   ],
   breaks: [{ behaves: { status: 500 } }, GOOD],
   goes: [{ behaves: {} }],
@@ -108,21 +75,6 @@ async function callOnce(model: string, more: object = {}, by = gateway): Promise
 async function askedUpstream(): Promise<number> {
   return (await simulator.stats())[PATH]?.["calls"] ?? 0;
 }
-
-t.test("a call whose first upstream fails before its first byte", async (t) => {
-  for (const model of Object.keys(PASSED_ON)) {
-    // Unstreamed, the simulator cuts the body, which comes after the head.
-    for (const stream of model === "cut-head" ? [true] : [false, true]) {
-      t.test(`is served by the next and charged once: ${model}, streamed: ${stream}`, async (t) => {
-        const result = await callOnce(model, { stream });
-        t.equal(result.status, 200, result.text);
-        t.match(result.text, stream ? /event: message_stop/ : /"type":"message"/);
-        t.equal(result.upstream, upstreamName(model, 1));
-        t.equal(result.cost, COST_MICRO_VND);
-      });
-    }
-  }
-});
 
 t.test("a call whose upstream thinks for longer than the idle limit", { jobs: 3 }, async (t) => {
   for (const stream of [false, true]) {
@@ -185,15 +137,6 @@ t.test("a call whose upstream has begun to reply", async (t) => {
     t.equal((await askedUpstream()) - before, 2);
     t.equal(result.cost, COST_MICRO_VND);
   });
-
-  t.test("gets the provider's own refusal if the request is invalid", async (t) => {
-    const before = await askedUpstream();
-    const result = await callOnce("bad-request");
-    t.equal(result.status, 400);
-    t.match(result.text, /no such tool/);
-    t.equal((await askedUpstream()) - before, 1, "another provider would say the same");
-    t.equal(result.cost, 0n);
-  });
 });
 
 t.test("a call that no upstream serves", async (t) => {
@@ -204,73 +147,13 @@ t.test("a call that no upstream serves", async (t) => {
     t.match(result.text, /"rate_limit_error"/);
     t.equal(result.cost, 0n);
   });
-
-  for (const [model, status, kind] of [
-    ["all-503", 529, "overloaded_error"],
-    ["all-dead", 502, "api_error"],
-  ] as const) {
-    for (const stream of [false, true]) {
-      t.test(`gets ${status} ${kind}: ${model}, streamed: ${stream}`, async (t) => {
-        const result = await callOnce(model, { stream });
-        t.equal(result.status, status);
-        const { type, error } = JSON.parse(result.text);
-        t.equal(type, "error");
-        t.equal(error.type, kind);
-        t.equal(result.cost, 0n);
-      });
-    }
-  }
-
-  t.test(
-    "never gets an error about the gateway's own credentials, which goes to the operator",
-    async (t) => {
-      const result = await callOnce("all-401");
-      t.equal(result.status, 502);
-      t.notMatch(result.text, /authentication|permission|key/i);
-      t.equal(result.cost, 0n);
-      await until("it is logged", () => gateway.logs.includes("refuses the gateway's key"));
-    },
-  );
 });
 
-t.test("routes", async (t) => {
-  t.test(
-    "of one priority share calls by weight; a higher number gets none while those work",
-    async (t) => {
-      const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-      const calls = 400;
-      await Promise.all(
-        Array.from({ length: 8 }, async (_, client) => {
-          for (let call = 0; call < calls / 8; call++) {
-            // Calls of one conversation would go to one route.
-            const metadata = { user_id: `session ${client} ${call}` };
-            const body = bodyOf(PATH, USED, { model: "weighted", metadata });
-            const response = await ask(gateway.url, key, PATH, body);
-            t.equal(response.status, 200);
-            await response.text();
-          }
-        }),
-      );
-      t.equal(await spent(gateway, accountId, CREDIT_VND), BigInt(calls) * COST_MICRO_VND);
-      const counts = [0, 0, 0];
-      for (const { upstream } of await allUsage(gateway, accountId)) {
-        for (const at of counts.keys()) {
-          if (upstream === upstreamName("weighted", at)) counts[at] = (counts[at] ?? 0) + 1;
-        }
-      }
-      // 300 are expected; with this weight the count is off by 60 once in 10^11 runs.
-      t.ok((counts[0] ?? 0) > 240 && (counts[0] ?? 0) < 360, counts.join());
-      t.equal(counts[2], 0);
-      t.equal((counts[0] ?? 0) + (counts[1] ?? 0), calls);
-    },
-  );
-
-  t.test("whose upstream has failed five times in a row are skipped", async (t) => {
-    for (let call = 0; call < 5; call++) t.equal((await callOnce("breaks")).status, 200);
-    const before = await askedUpstream();
-    t.equal((await callOnce("breaks")).status, 200);
-    t.equal((await askedUpstream()) - before, 1, "only the working route was called");
-  });
+t.test("a route whose upstream has failed five times in a row is skipped", async (t) => {
+  for (let call = 0; call < 5; call++) t.equal((await callOnce("breaks")).status, 200);
+  const before = await askedUpstream();
+  t.equal((await callOnce("breaks")).status, 200);
+  t.equal((await askedUpstream()) - before, 1, "only the working route was called");
 });
 
 t.test("a call that lasts too long", async (t) => {

@@ -10,164 +10,126 @@ interface Unobservable {
   readonly why: string;
 }
 
+/** Reads mutants: the file and the reason, then how the line begins, and, after `->`, how it begins with the change. */
+function mutants(table: string): Unobservable[] {
+  const rows = table.trim().split(/\n(?=\S)/);
+  return rows.map((row) => {
+    const [head = "", before = "", after] = row.split(/\n {2}(?:-> )?/);
+    const [source = "", ...why] = head.split(": ");
+    return { source, before, ...(after !== undefined && { after }), why: why.join(": ") };
+  });
+}
+
 const UNOBSERVABLE: readonly Unobservable[] = [
+  ...mutants(`
+core/money/redis/membership.ts: a pause between two looks: without it there are more of them
+  await sleep(machine, times.joiningRoundMs);
+core/money/redis/membership.ts: the gateway that ended its leases has taken it off the list
+  options.epochs.leave(bucket.name, [bucket.process])
+core/money/journal/writer.ts: copies of a name are numbered with gaps
+  for (let copy = 0;
+core/money/journal/writer.ts: one write more
+  if (end + lineMax > GATHERED_BYTES)
+  -> if (end + lineMax >= GATHERED_BYTES)
+core/money/ledger-watch.ts: another pause between two tries
+  for (let failures = 1;
+core/money/ledger-history.ts: they differ
+  return progress.generation < known.generation;
+  -> return progress.generation <= known.generation;
+core/money/usage-fields.ts: only its presence counts
+  charged: true,
+  -> charged: false,
+core/money/redis/wallets.ts: another page size
+  const PAGE =
+core/money/ledger/postgres.ts: a line of the log that names no migration
+  if (applied.length > 0)
+  -> if (applied.length >= 0)
+core/money/embedded/wallet.ts: a floor is at most the total
+  if (most < total && most < floor)
+  -> if (most <= total && most < floor)
+core/money/journal/writer.ts: the line is measured then, and is as long
+  return most <= RECORD_BYTES_MAX ?
+  -> return most < RECORD_BYTES_MAX ?
+plugins/settle/bounds.ts: a price for each call or image counts no tokens
+  const NO_TOKENS =
+core/money/embedded/idle-wallets.ts: a turn looks at a wallet more
+  for (let count = 0; count < STEP; count += 1) {
+  -> for (let count = 0; count <= STEP; count += 1) {
+core/money/embedded/posted-calls.ts: a byte more in a reserve of three times a record
+  const POST_BYTES_RESERVED = 1_024;
+core/money/entry.ts: a cache: only its hits and its memory change
+  if (texts.size >= TEXTS_MAX)
+core/money/journal/journal.ts: a segment without records is empty, or there is none
+  if (found.newest.length > 0)
+  -> if (found.newest.length >= 0)
+core/money/journal/recovery.ts: positions begin at 1
+  expected = Math.max(expected ?? 0, last.position + 1);
+  -> expected = Math.max(expected ?? 1, last.position + 1);
+core/money/journal/closed-segments.ts: its callers ask only if it is true
+  return false;
+  -> return;
+core/money/committer.ts: one more step, if a stop's time ends in this very millisecond
+  while (this.machine.monotonic() < this.stopAt) {
+  -> while (this.machine.monotonic() <= this.stopAt) {
+core/money/journal/recovery.ts: the start writes its records to a new file, or cuts it again if the disk is full
+  truncateAndSync(disk, path, contents.soundBytes);
+core/money/journal/writer.ts: the largest write: one record, of at most 64 KB, more or less
+  export const GATHERED_BYTES = 256 * 1024;
+core/money/redis/standing.ts: behind the last pair is no hold
+  for (let at = 0; at < fields.length; at += 2) {
+  -> for (let at = 0; at <= fields.length; at += 2) {
+core/money/ledger/quarantine.ts: a count has one row; only the compiler asks
+  return row?.calls ?? 0;
+core/money/redis/holds.ts: no script replies otherwise
+  throw new Error(\`Redis replied
+core/money/ledger/balances-lock.ts: the row is then taken over from this very process
+  return inserted.length > 0;
+  -> return inserted.length > 1;
+core/money/ledger/postgres.ts: a stop ends the timer, and connections keep the process up until then
+  timer.unref();
+core/money/ledger/postgres.ts: it does not keep the process up, and finds no connection in an hour
+  clearInterval(timer);
+core/money/ledger/top-ups.ts: a sum without groups has one row; only the compiler asks
+  return sums ?? NONE;
+core/money/journal/writer.ts: another name of a file, which a start reads as well
+  for (let copy = 0;; copy += 1) {
+  -> for (let copy = 1;; copy += 1) {
+core/money/ledger/usage.ts: no call has this time
+  if (madeAtMs > NO_LATER_MS)
+  -> if (madeAtMs >= NO_LATER_MS)
+core/money/redis/idle-wallets.ts: a hint for how much a scan looks at
+  const PAGE = 500;
+plugins/meter/count-tokens.ts: the route needs a key; only the compiler asks
+  handler: async ({ body, requestId, keyId = "", accountId = "" }) => {
+plugins/meter/density.ts: the unit of fitted numbers: 1.5 % of what they add moves no hold out of the range that is tested
+  const TOKEN = 64;
+plugins/meter/density.ts: the table has every pair of kinds; only the compiler asks
+  sum += ADDED[before * 8 + kind] ?? 0;
+  -> sum += ADDED[before * 8 + kind] ?? 1;
+plugins/meter/ogg-seconds.ts: a segment after the end of the file counts as lost speech, whatever its size
+  const size = bytes[page + HEAD_BYTES + segment] ?? 0;
+  -> const size = bytes[page + HEAD_BYTES + segment] ?? 1;
+plugins/meter/pdf-pages.ts: both are falsy, and the only caller asks for no more
+  return false;
+  -> return;
+plugins/meter/tokenize.ts: a text of just this length may be cut at a space, which changes no count
+  if (end >= text.length)
+  -> if (end > text.length)
+plugins/meter/tokenize.ts: both cuts are near the middle, and change no count
+  return space > from + RUN_CHARACTERS_MAX / 2
+  -> return space >= from + RUN_CHARACTERS_MAX / 2
+plugins/settle/hold-extender.ts: a call with a hold has a key
+  accountId: call.key?.accountId ?? "",
+  -> accountId: call.key?.accountId ?? "mutated",
+plugins/settle/call-route.ts: the route's path has this part
+  const callId = params["call"] ?? "";
+plugins/settle/index.ts: a call whose hold was refused has all three; only the compiler asks
+  if (!key || !model || !upstream)
+`),
   {
     source: "core/money/lifetimes.ts",
     before: /^\w+Ms(?:Max|Min)?: [\d_* ]+,$/,
     why: "a millisecond more; how the times relate is tested",
-  },
-  {
-    source: "core/money/redis/membership.ts",
-    before: "await sleep(machine, times.joiningRoundMs);",
-    why: "a pause between two looks: without it there are more of them",
-  },
-  {
-    source: "core/money/redis/membership.ts",
-    before: "options.epochs.leave(bucket.name, [bucket.process])",
-    why: "the gateway that ended its leases has taken it off the list",
-  },
-  {
-    source: "core/money/journal/writer.ts",
-    before: "for (let copy = 0;",
-    why: "copies of a name are numbered with gaps",
-  },
-  {
-    source: "core/money/journal/writer.ts",
-    before: "if (end + lineMax > GATHERED_BYTES)",
-    after: "if (end + lineMax >= GATHERED_BYTES)",
-    why: "one write more",
-  },
-  {
-    source: "core/money/ledger-watch.ts",
-    before: "for (let failures = 1;",
-    why: "another pause between two tries",
-  },
-  {
-    source: "core/money/ledger-history.ts",
-    before: "return progress.generation < known.generation;",
-    after: "return progress.generation <= known.generation;",
-    why: "they differ",
-  },
-  {
-    source: "core/money/usage-fields.ts",
-    before: "charged: true,",
-    after: "charged: false,",
-    why: "only its presence counts",
-  },
-  {
-    source: "core/money/redis/wallets.ts",
-    before: "const PAGE = ",
-    why: "another page size",
-  },
-  {
-    source: "core/money/ledger/postgres.ts",
-    before: "if (applied.length > 0)",
-    after: "if (applied.length >= 0)",
-    why: "a line of the log that names no migration",
-  },
-  {
-    source: "core/money/embedded/wallet.ts",
-    before: "if (most < total && most < floor)",
-    after: "if (most <= total && most < floor)",
-    why: "a floor is at most the total",
-  },
-  {
-    source: "core/money/journal/writer.ts",
-    before: "return most <= RECORD_BYTES_MAX ?",
-    after: "return most < RECORD_BYTES_MAX ?",
-    why: "the line is measured then, and is as long",
-  },
-  {
-    source: "plugins/settle/bounds.ts",
-    before: "const NO_TOKENS = ",
-    why: "a price for each call or image counts no tokens",
-  },
-  {
-    source: "core/money/embedded/idle-wallets.ts",
-    before: "for (let count = 0; count < STEP; count += 1) {",
-    after: "for (let count = 0; count <= STEP; count += 1) {",
-    why: "a turn looks at a wallet more",
-  },
-  {
-    source: "core/money/embedded/posted-calls.ts",
-    before: "const POST_BYTES_RESERVED = 1_024;",
-    why: "a byte more in a reserve of three times a record",
-  },
-  {
-    source: "core/money/entry.ts",
-    before: "if (texts.size >= TEXTS_MAX)",
-    why: "a cache: only its hits and its memory change",
-  },
-  {
-    source: "core/money/journal/journal.ts",
-    before: "if (found.newest.length > 0)",
-    after: "if (found.newest.length >= 0)",
-    why: "a segment without records is empty, or there is none",
-  },
-  {
-    source: "core/money/journal/recovery.ts",
-    before: "expected = Math.max(expected ?? 0, last.position + 1);",
-    after: "expected = Math.max(expected ?? 1, last.position + 1);",
-    why: "positions begin at 1",
-  },
-  {
-    source: "core/money/journal/closed-segments.ts",
-    before: "return false;",
-    after: "return;",
-    why: "its callers ask only if it is true",
-  },
-  {
-    source: "core/money/committer.ts",
-    before: "while (this.machine.monotonic() < this.stopAt) {",
-    after: "while (this.machine.monotonic() <= this.stopAt) {",
-    why: "one more step, if a stop's time ends in this very millisecond",
-  },
-  {
-    source: "core/money/journal/recovery.ts",
-    before: "truncateAndSync(disk, path, contents.soundBytes);",
-    why: "the start writes its records to a new file, or cuts it again if the disk is full",
-  },
-  {
-    source: "core/money/journal/writer.ts",
-    before: "export const GATHERED_BYTES = 256 * 1024;",
-    why: "the largest write: one record, of at most 64 KB, more or less",
-  },
-  {
-    source: "core/money/redis/standing.ts",
-    before: "for (let at = 0; at < fields.length; at += 2) {",
-    after: "for (let at = 0; at <= fields.length; at += 2) {",
-    why: "behind the last pair is no hold",
-  },
-  {
-    source: "core/money/ledger/quarantine.ts",
-    before: "return row?.calls ?? 0;",
-    why: "a count has one row; only the compiler asks",
-  },
-  {
-    source: "core/money/redis/holds.ts",
-    before: "throw new Error(`Redis replied",
-    why: "no script replies otherwise",
-  },
-  {
-    source: "core/money/ledger/balances-lock.ts",
-    before: "return inserted.length > 0;",
-    after: "return inserted.length > 1;",
-    why: "the row is then taken over from this very process",
-  },
-  {
-    source: "core/money/ledger/postgres.ts",
-    before: "timer.unref();",
-    why: "a stop ends the timer, and connections keep the process up until then",
-  },
-  {
-    source: "core/money/ledger/postgres.ts",
-    before: "clearInterval(timer);",
-    why: "it does not keep the process up, and finds no connection in an hour",
-  },
-  {
-    source: "core/money/ledger/top-ups.ts",
-    before: "return sums ?? NONE;",
-    why: "a sum without groups has one row; only the compiler asks",
   },
   ...["standing.ts", "commits.ts"].map((file) => ({
     source: `core/money/redis/${file}`,
@@ -179,23 +141,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     before: 'const end = payloadStart + bytes.write(payload, payloadStart, "utf8");',
     after: 'const end = payloadStart + bytes.write(payload, payloadStart, "");',
     why: "an empty name of an encoding means UTF-8 too",
-  },
-  {
-    source: "core/money/journal/writer.ts",
-    before: "for (let copy = 0;; copy += 1) {",
-    after: "for (let copy = 1;; copy += 1) {",
-    why: "another name of a file, which a start reads as well",
-  },
-  {
-    source: "core/money/ledger/usage.ts",
-    before: "if (madeAtMs > NO_LATER_MS)",
-    after: "if (madeAtMs >= NO_LATER_MS)",
-    why: "no call has this time",
-  },
-  {
-    source: "core/money/redis/idle-wallets.ts",
-    before: "const PAGE = 500;",
-    why: "a hint for how much a scan looks at",
   },
   {
     source: "plugins/meter/families.ts",
@@ -214,55 +159,9 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "a character more of base64 is no byte more",
   },
   {
-    source: "plugins/meter/count-tokens.ts",
-    before: 'handler: async ({ body, requestId, keyId = "", accountId = "" }) => {',
-    why: "the route needs a key; only the compiler asks",
-  },
-  {
-    source: "plugins/meter/density.ts",
-    before: "const TOKEN = 64;",
-    why: "the unit of fitted numbers: 1.5 % of what they add moves no hold out of the range that is tested",
-  },
-  {
-    source: "plugins/meter/density.ts",
-    before: "sum += ADDED[before * 8 + kind] ?? 0;",
-    after: "sum += ADDED[before * 8 + kind] ?? 1;",
-    why: "the table has every pair of kinds; only the compiler asks",
-  },
-  {
-    source: "plugins/meter/ogg-seconds.ts",
-    before: "const size = bytes[page + HEAD_BYTES + segment] ?? 0;",
-    after: "const size = bytes[page + HEAD_BYTES + segment] ?? 1;",
-    why: "a segment after the end of the file counts as lost speech, whatever its size",
-  },
-  {
-    source: "plugins/meter/pdf-pages.ts",
-    before: "return false;",
-    after: "return;",
-    why: "both are falsy, and the only caller asks for no more",
-  },
-  {
     source: "plugins/meter/density.ts",
     before: /^\.\.\.\[[\d, ]+\],/,
     why: "a fitted number; a 64th of a token changes no hold",
-  },
-  {
-    source: "plugins/meter/tokenize.ts",
-    before: "if (end >= text.length)",
-    after: "if (end > text.length)",
-    why: "a text of just this length may be cut at a space, which changes no count",
-  },
-  {
-    source: "plugins/meter/tokenize.ts",
-    before: "return space > from + RUN_CHARACTERS_MAX / 2",
-    after: "return space >= from + RUN_CHARACTERS_MAX / 2",
-    why: "both cuts are near the middle, and change no count",
-  },
-  {
-    source: "plugins/settle/hold-extender.ts",
-    before: 'accountId: call.key?.accountId ?? "",',
-    after: 'accountId: call.key?.accountId ?? "mutated",',
-    why: "a call with a hold has a key",
   },
   ...["accountId: call.key?.accountId", "keyId: call.key?.id", "model: call.model?.id"].map(
     (before) => ({
@@ -271,16 +170,6 @@ const UNOBSERVABLE: readonly Unobservable[] = [
       why: "a call that is posted has a key and a model",
     }),
   ),
-  {
-    source: "plugins/settle/call-route.ts",
-    before: 'const callId = params["call"] ?? "";',
-    why: "the route's path has this part",
-  },
-  {
-    source: "plugins/settle/index.ts",
-    before: "if (!key || !model || !upstream)",
-    why: "a call whose hold was refused has all three; only the compiler asks",
-  },
 ];
 
 /** Returns why a mutant cannot be observed; undefined if it can. */

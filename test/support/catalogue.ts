@@ -56,6 +56,22 @@ export function wholeCatalogueOfTests(): string {
   return keptCatalogue();
 }
 
+export const TEST_PRICE_VND_PER_MTOK = 10_000;
+
+/** A chat model for a catalogue of a test's own. `more`: what is not as usual. */
+export function testModel(id: string, routes: readonly object[], more: object = {}) {
+  return {
+    id,
+    standard: "messages",
+    price_vnd_per_mtok: TEST_PRICE_VND_PER_MTOK,
+    context_window: 100_000,
+    max_output_tokens: 10_000,
+    labels: ["streaming"],
+    routes,
+    ...more,
+  };
+}
+
 /** Writes the shipped catalogue with these models only. Default: all. */
 export function writeCatalogue(file: string, models?: readonly string[]): void {
   const text = readFileSync(SHIPPED_CATALOGUE, "utf8");

@@ -10,12 +10,12 @@ import type { Plugin } from "../../core/plugin/plugin.ts";
 import type { UpstreamKind } from "../../core/plugin/upstream-kind.ts";
 import type { JsonObject } from "../../core/process/json.ts";
 import type { AdminTarget } from "./admin.ts";
+import { testModel } from "./catalogue.ts";
 import { type ConfigChanges, testConfig, writeConfig } from "./gateway-config.ts";
 import { copyEmptyLedger } from "./ledger-template.ts";
 import { recordedLog } from "./log.ts";
 import { migratedDatabase } from "./postgres.ts";
 
-export const PRICE_VND_PER_MTOK = 10_000;
 export const PRICE_VND_PER_IMAGE = 500;
 
 /** A gateway in the test's own process, with an upstream kind that only the test has. */
@@ -94,13 +94,5 @@ function entryOf([id, upstreams]: [string, readonly string[]]): JsonObject {
   }));
   return id.startsWith("req/")
     ? { id, standard: "images", price_vnd_per_call: PRICE_VND_PER_IMAGE, routes }
-    : {
-        id,
-        standard: "messages",
-        price_vnd_per_mtok: PRICE_VND_PER_MTOK,
-        context_window: 100_000,
-        max_output_tokens: 10_000,
-        labels: ["streaming"],
-        routes,
-      };
+    : testModel(id, routes);
 }

@@ -26,6 +26,15 @@ import { recordedLog } from "./log.ts";
 
 /** Parts for unit tests of plugins: what core offers them, without stores, sockets or processes. */
 
+/** The settings of the plugin `settle` that its unit tests begin with. */
+export const SETTLE_SETTINGS = {
+  slice_tokens: 1_024,
+  when_exhausted: "cut",
+  when_client_leaves: "cancel",
+  linger_seconds: 2,
+  linger_reasoning_seconds: 60,
+} as const;
+
 /** A price of `microVnd` for a token, a call or an image, with these factors. */
 export function priced(
   unit: Price["unit"],

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { testModel } from "./catalogue.ts";
 import { startGateway, type TestGateway } from "./gateway.ts";
 import type { Directive } from "./provider/directive.ts";
 import type { TestSimulator } from "./simulator.ts";
@@ -18,7 +19,6 @@ export interface TestRoute {
 
 /** A port that nothing can listen on. */
 const DEAD_PORT = 1;
-export const PRICE_VND_PER_MTOK = 10_000;
 
 /** The name of the upstream behind the nth route of a model. */
 export function upstreamName(model: string, route: number): string {
@@ -35,14 +35,9 @@ export async function startRoutedGateway(
   limits: Readonly<Record<string, number>>,
 ): Promise<TestGateway> {
   const upstreams: Record<string, unknown> = {};
-  const entries = Object.entries(models).map(([id, routes]) => ({
-    id,
-    price_vnd_per_mtok: PRICE_VND_PER_MTOK,
-    context_window: 100_000,
-    max_output_tokens: 10_000,
-    labels: ["streaming", "tools", "vision", "reasoning"],
-    standard: "messages",
-    routes: routes.map(({ behaves, priority = 0, weight = 1 }, at) => {
+  const labels = ["streaming", "tools", "vision", "reasoning"];
+  const entries = Object.entries(models).map(([id, routes]) => {
+    const given = routes.map(({ behaves, priority = 0, weight = 1 }, at) => {
       const name = upstreamName(id, at);
       const port = behaves === "dead" ? DEAD_PORT : simulator.port;
       const address = behaves instanceof URL ? behaves.origin : `http://127.0.0.1:${port}`;
@@ -50,8 +45,9 @@ export async function startRoutedGateway(
       const key = `sim:${JSON.stringify(behaves).replaceAll(" ", "\\u0020")}`;
       upstreams[name] = { protocols: { messages: address }, keys: [key] };
       return { upstream: name, model: name, priority, weight };
-    }),
-  }));
+    });
+    return testModel(id, given, { labels });
+  });
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const catalogue = join(folder, "catalogue.yaml");
   writeFileSync(catalogue, stringify({ models: entries }));

@@ -29,14 +29,7 @@ const LONGEST = [
     "core/money/ledger/embedded",
     "e2e/http-silence",
   ],
-  ...[
-    "e2e/lifecycle",
-    "e2e/kill",
-    "chaos/",
-    "core/money/ledger-kills",
-    "core/money/redis/conformance",
-    "e2e/slow-readers",
-  ],
+  ...["e2e/lifecycle", "e2e/kill", "chaos/", "core/money/redis/conformance", "e2e/slow-readers"],
   ...["e2e/retention", "e2e/upstream", "e2e/wallet", "e2e/routes"],
   "attack/",
 ];
@@ -74,7 +67,7 @@ const TOGETHER = ["core/", "plugins/", "support/", "e2e/", "chaos/health-watch",
 /** Files of these folders that still run alone: those that take many seconds, and that measure the memory of the process. */
 const ALONE = [
   ...["core/plugin/outside", "core/plugin/package", "core/money/ledger/embedded"],
-  ...["core/database/power-cut", "core/money/ledger-kills", "core/money/redis/cluster-conformance"],
+  ...["core/database/power-cut", "core/money/redis/cluster-conformance"],
   ...["core/money/redis/conformance", "core/money/redis/orphans", "core/money/redis/unheard-posts"],
   ...["core/redis/client", "e2e/http-silence", "e2e/kill", "e2e/lifecycle", "e2e/retention"],
   ...["e2e/slow-readers", "e2e/upstream", "e2e/wallet.test"],
@@ -88,15 +81,13 @@ const THOROUGH = [
   ...["chaos/two-gateways", "deploy/rolling-restarts"],
   ...["world/focused", "world/many-gateways", "world/plants/", "world/redis/scripts"],
   ...["deploy/handbook", "deploy/image", "deploy/newer-node", "deploy/nginx"],
-  ...["core/money/ledger-kills", "core/money/redis/cluster-", "core/plugin/outside"],
+  ...["core/money/redis/cluster-", "core/plugin/outside"],
   ...["core/plugin/package"],
   ...["e2e/browser/look", "e2e/browser/states", "e2e/fuzz", "e2e/handover", "e2e/lifecycle"],
   ...["e2e/one-ledger", "e2e/retention", "e2e/slow-readers"],
   ...["plugins/admin/archive-killed", "plugins/operators/crash", "plugins/servers/servers"],
   ...["plugins/topup/crashes", "plugins/vouchers/crashes"],
 ];
-/** Files that run only by name, on a quiet machine: they measure times under load. */
-const BY_NAME = ["trouble/outage"];
 /** Maximum files of a process: few enough that the processes of a run end at about the same time. */
 const FILES_TOGETHER = 15;
 
@@ -110,8 +101,7 @@ export interface Selection {
 /** The processes that run the selected files. Files that are named run in any case. */
 export function testProcesses({ parts, isThorough }: Selection): TestProcess[] {
   const isNamed = (file: string) => parts.some((part) => file.includes(part));
-  const leftOut = isThorough ? BY_NAME : [...BY_NAME, ...THOROUGH];
-  const isWanted = (file: string) => !startsWithOne(file, leftOut);
+  const isWanted = (file: string) => isThorough || !startsWithOne(file, THOROUGH);
   const paths = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.js") && hasSource(file))
     .filter(parts.length === 0 ? isWanted : isNamed)

@@ -46,96 +46,58 @@ const BUSY = [503, 529];
 export const SECRETS =
   /credit|billing|quota|organi[sz]ation|org-|api key|arrear|good standing|balance|recharge|your plan|your team|your account|location is not supported|spending limit|payment|console\.|marketplace|your organization|usage limits|extra usage|suspended|has been restricted|prepayment|use case details|spending cap|spend limit|usage threshold|dev tier/i;
 
+/**
+ * Refusals that name the operator's account, key, plan or model. Each has three lines: its name, the reply word for word as
+ * the provider sends it, and its cause.
+ */
+function refusalsOf(table: string): Case[] {
+  const lines = table.trim().split("\n");
+  return Array.from({ length: lines.length / 3 }, (_, at) => {
+    const [name = "", reply = "", cause = ""] = lines
+      .slice(3 * at, 3 * at + 3)
+      .map((line) => line.trim());
+    return {
+      name,
+      fault: { status: Number(reply.slice(0, 3)), body: JSON.parse(reply.slice(4)) },
+      alone: [cause === "limit" ? 429 : 502],
+      cause: new RegExp(`^${cause}$`),
+    };
+  });
+}
+
 export const CASES: readonly Case[] = [
-  // Refusals that name the operator's account, key or plan, word for word as providers send them.
-  {
-    name: "Anthropic: credit",
-    fault: anthropic(
-      400,
-      "invalid_request_error",
-      "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
-    ),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Anthropic: usage limit",
-    fault: anthropic(
-      400,
-      "invalid_request_error",
-      "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
-    ),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Anthropic: monthly cap of the tier",
-    fault: {
-      status: 429,
-      body: {
-        type: "error",
-        error: {
-          type: "rate_limit_error",
-          message:
-            "You have reached your API usage limits: your organization has crossed its monthly API usage threshold, set based on your organization's API tier. You will regain access on 2026-12-01 at 00:00 UTC.",
-          details: { error_code: "enforced_spend_limit_reached" },
-        },
-        request_id: "req_1",
-      },
-    },
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Anthropic: monthly spend limit",
-    fault: anthropic(
-      429,
-      "rate_limit_error",
-      "This request would exceed your account's monthly spend limit.",
-    ),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Anthropic: extra usage",
-    fault: anthropic(
-      400,
-      "invalid_request_error",
-      "You're out of extra usage. Add more at claude.ai/settings/usage and keep going.",
-    ),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Anthropic: organization disabled",
-    fault: anthropic(400, "invalid_request_error", "This organization has been disabled."),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Anthropic: key",
-    fault: anthropic(401, "authentication_error", "invalid x-api-key"),
-    alone: [502],
-    cause: /^key$/,
-  },
-  {
-    name: "Anthropic: billing",
-    fault: anthropic(402, "billing_error", "Your account has a billing issue."),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Anthropic: permission",
-    fault: anthropic(403, "permission_error", "Your API key cannot use this model."),
-    alone: [502],
-    cause: /^access$/,
-  },
-  {
-    name: "Anthropic: model",
-    fault: anthropic(404, "not_found_error", "model: claude-3-opus-20240229"),
-    alone: [502],
-    cause: /^model$/,
-  },
+  ...refusalsOf(`
+Anthropic: credit
+  400 {"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."},"request_id":"req_1"}
+  account
+Anthropic: usage limit
+  400 {"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."},"request_id":"req_1"}
+  account
+Anthropic: monthly cap of the tier
+  429 {"type":"error","error":{"type":"rate_limit_error","message":"You have reached your API usage limits: your organization has crossed its monthly API usage threshold, set based on your organization's API tier. You will regain access on 2026-12-01 at 00:00 UTC.","details":{"error_code":"enforced_spend_limit_reached"}},"request_id":"req_1"}
+  account
+Anthropic: monthly spend limit
+  429 {"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your account's monthly spend limit."},"request_id":"req_1"}
+  account
+Anthropic: extra usage
+  400 {"type":"error","error":{"type":"invalid_request_error","message":"You're out of extra usage. Add more at claude.ai/settings/usage and keep going."},"request_id":"req_1"}
+  account
+Anthropic: organization disabled
+  400 {"type":"error","error":{"type":"invalid_request_error","message":"This organization has been disabled."},"request_id":"req_1"}
+  account
+Anthropic: key
+  401 {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"},"request_id":"req_1"}
+  key
+Anthropic: billing
+  402 {"type":"error","error":{"type":"billing_error","message":"Your account has a billing issue."},"request_id":"req_1"}
+  account
+Anthropic: permission
+  403 {"type":"error","error":{"type":"permission_error","message":"Your API key cannot use this model."},"request_id":"req_1"}
+  access
+Anthropic: model
+  404 {"type":"error","error":{"type":"not_found_error","message":"model: claude-3-opus-20240229"},"request_id":"req_1"}
+  model
+`),
   {
     name: "Anthropic: limit",
     fault: {
@@ -155,209 +117,59 @@ export const CASES: readonly Case[] = [
     alone: BUSY,
     cause: /^http_529$/,
   },
-  {
-    name: "OpenAI: quota",
-    fault: openai(429, {
-      message: "You exceeded your current quota, please check your plan and billing details.",
-      type: "insufficient_quota",
-      param: null,
-      code: "insufficient_quota",
-    }),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "OpenAI: billing limit",
-    fault: openai(400, {
-      message: "Billing hard limit has been reached.",
-      type: "image_generation_user_error",
-      code: "billing_hard_limit_reached",
-    }),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "OpenAI: spend limit",
-    fault: openai(429, {
-      message: "Your organization has reached its enforced monthly spend limit.",
-      type: "rate_limit_error",
-      param: null,
-      code: "organization_spend_limit_exceeded",
-    }),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "OpenAI: key",
-    fault: openai(401, {
-      message: "Incorrect API key provided: sk-proj-1234.",
-      type: "invalid_request_error",
-      code: "invalid_api_key",
-    }),
-    alone: [502],
-    cause: /^key$/,
-  },
-  {
-    name: "OpenAI: region",
-    fault: openai(403, {
-      message: "Country, region, or territory not supported",
-      type: "request_forbidden",
-      code: "unsupported_country_region_territory",
-    }),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "OpenAI: model",
-    fault: openai(404, {
-      message: "The model `m` does not exist or you do not have access to it.",
-      type: "invalid_request_error",
-      code: "model_not_found",
-    }),
-    alone: [502],
-    cause: /^model$/,
-  },
-  {
-    name: "OpenAI: limit",
-    fault: openai(429, {
-      message: "Rate limit reached for gpt-5 in organization org-A1b2C3d4 on tokens per min (TPM).",
-      type: "tokens",
-      code: "rate_limit_exceeded",
-    }),
-    alone: [429],
-    cause: /^limit$/,
-  },
-  {
-    name: "Google: key",
-    fault: {
-      status: 400,
-      body: [
-        {
-          error: {
-            code: 400,
-            message: "API key not valid. Please pass a valid API key.",
-            status: "INVALID_ARGUMENT",
-            details: [{ reason: "API_KEY_INVALID" }],
-          },
-        },
-      ],
-    },
-    alone: [502],
-    cause: /^key$/,
-  },
-  {
-    name: "Google: region",
-    fault: openai(400, {
-      code: 400,
-      message: "User location is not supported for the API use.",
-      status: "FAILED_PRECONDITION",
-    }),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Google: limit",
-    fault: {
-      status: 429,
-      body: [
-        {
-          error: {
-            code: 429,
-            message: "You exceeded your current quota, please check your plan and billing details.",
-            status: "RESOURCE_EXHAUSTED",
-            details: [
-              { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.074824224s" },
-            ],
-          },
-        },
-      ],
-    },
-    alone: [429],
-    cause: /^limit$/,
-  },
-  {
-    name: "Google: prepaid credit",
-    fault: {
-      status: 429,
-      body: [
-        {
-          error: {
-            code: 429,
-            message:
-              "Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.",
-            status: "RESOURCE_EXHAUSTED",
-          },
-        },
-      ],
-    },
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Google: monthly spending cap",
-    fault: {
-      status: 429,
-      body: [
-        {
-          error: {
-            code: 429,
-            message:
-              "Your project has exceeded its monthly spending cap. Please go to AI Studio at https://ai.studio/spend to manage your project spend cap.",
-            status: "RESOURCE_EXHAUSTED",
-          },
-        },
-      ],
-    },
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "xAI: credit",
-    fault: {
-      status: 429,
-      body: {
-        code: "Some resource has been exhausted",
-        error:
-          "Your team 16f2151a-40f4-4a80-8ad0-cae00c27e8dd has either used all available credits or reached its monthly spending limit.",
-      },
-    },
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "DeepSeek: balance",
-    fault: openai(402, { message: "Insufficient Balance", type: "unknown_error" }),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "DeepSeek: model",
-    fault: openai(400, {
-      message: "Model Not Exist",
-      type: "invalid_request_error",
-      param: null,
-      code: "invalid_request_error",
-    }),
-    alone: [502],
-    cause: /^model$/,
-  },
-  {
-    name: "OpenRouter: model",
-    fault: openai(400, { message: "a/b-c is not a valid model ID", code: 400 }),
-    alone: [502],
-    cause: /^model$/,
-  },
-  {
-    name: "Groq: organization restricted",
-    fault: openai(400, {
-      message:
-        "Organization has been restricted. Please reach out to support if you believe this was in error.",
-      type: "invalid_request_error",
-      code: "organization_restricted",
-    }),
-    alone: [502],
-    cause: /^account$/,
-  },
+  ...refusalsOf(`
+OpenAI: quota
+  429 {"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}
+  account
+OpenAI: billing limit
+  400 {"error":{"message":"Billing hard limit has been reached.","type":"image_generation_user_error","code":"billing_hard_limit_reached"}}
+  account
+OpenAI: spend limit
+  429 {"error":{"message":"Your organization has reached its enforced monthly spend limit.","type":"rate_limit_error","param":null,"code":"organization_spend_limit_exceeded"}}
+  account
+OpenAI: key
+  401 {"error":{"message":"Incorrect API key provided: sk-proj-1234.","type":"invalid_request_error","code":"invalid_api_key"}}
+  key
+OpenAI: region
+  403 {"error":{"message":"Country, region, or territory not supported","type":"request_forbidden","code":"unsupported_country_region_territory"}}
+  account
+OpenAI: model
+  404 {"error":{"message":"The model \`m\` does not exist or you do not have access to it.","type":"invalid_request_error","code":"model_not_found"}}
+  model
+OpenAI: limit
+  429 {"error":{"message":"Rate limit reached for gpt-5 in organization org-A1b2C3d4 on tokens per min (TPM).","type":"tokens","code":"rate_limit_exceeded"}}
+  limit
+Google: key
+  400 [{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}]
+  key
+Google: region
+  400 {"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}
+  account
+Google: limit
+  429 [{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.074824224s"}]}}]
+  limit
+Google: prepaid credit
+  429 [{"error":{"code":429,"message":"Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.","status":"RESOURCE_EXHAUSTED"}}]
+  account
+Google: monthly spending cap
+  429 [{"error":{"code":429,"message":"Your project has exceeded its monthly spending cap. Please go to AI Studio at https://ai.studio/spend to manage your project spend cap.","status":"RESOURCE_EXHAUSTED"}}]
+  account
+xAI: credit
+  429 {"code":"Some resource has been exhausted","error":"Your team 16f2151a-40f4-4a80-8ad0-cae00c27e8dd has either used all available credits or reached its monthly spending limit."}
+  account
+DeepSeek: balance
+  402 {"error":{"message":"Insufficient Balance","type":"unknown_error"}}
+  account
+DeepSeek: model
+  400 {"error":{"message":"Model Not Exist","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}
+  model
+OpenRouter: model
+  400 {"error":{"message":"a/b-c is not a valid model ID","code":400}}
+  model
+Groq: organization restricted
+  400 {"error":{"message":"Organization has been restricted. Please reach out to support if you believe this was in error.","type":"invalid_request_error","code":"organization_restricted"}}
+  account
+`),
   {
     name: "Groq: a request beyond the limit",
     fault: openai(413, {
@@ -369,147 +181,53 @@ export const CASES: readonly Case[] = [
     alone: [413],
     cause: /^http_413$/,
   },
-  {
-    name: "Groq: flex capacity",
-    fault: openai(498, { message: "Flex tier capacity exceeded", code: "capacity_exceeded" }),
-    alone: [429],
-    cause: /^limit$/,
-  },
-  {
-    name: "Fireworks: suspended",
-    fault: openai(412, {
-      message:
-        "Account operator-1a is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices. Please go to https://fireworks.ai/account/billing for more information.",
-      param: null,
-      code: "PRECONDITION_FAILED",
-      type: "error",
-    }),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Moonshot: balance",
-    fault: openai(429, {
-      message:
-        "Your account org-ea6a80cc <ak-f8tyo15> is suspended due to insufficient balance, please recharge your account",
-      type: "exceeded_current_quota_error",
-    }),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Z.ai: balance",
-    fault: openai(429, {
-      code: "1113",
-      message: "Insufficient balance or no resource package. Please recharge.",
-    }),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Z.ai: concurrency",
-    fault: openai(429, { code: "1302", message: "High concurrency usage of this API" }),
-    alone: [429],
-    cause: /^limit$/,
-  },
-  {
-    name: "Alibaba: arrears",
-    fault: openai(400, {
-      code: "Arrearage",
-      message: "Access denied, please make sure your account is in good standing.",
-      type: "Arrearage",
-    }),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Alibaba: tokens a minute",
-    fault: openai(429, {
-      message:
-        "You exceeded your current quota, please check your plan and billing details. For details, see: https://help.aliyun.com/zh/model-studio/error-code#token-limit",
-      type: "insufficient_quota",
-      code: "insufficient_quota",
-    }),
-    alone: [429],
-    cause: /^limit$/,
-  },
-  {
-    name: "MiniMax: balance, as a 500",
-    fault: anthropic(500, "api_error", "insufficient balance (1008)"),
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "MiniMax: balance, as a 200",
-    fault: {
-      status: 200,
-      body: { base_resp: { status_code: 1008, status_msg: "insufficient balance" } },
-    },
-    alone: [502],
-    cause: /^account$/,
-  },
-  {
-    name: "Mistral: capacity",
-    fault: {
-      status: 429,
-      body: {
-        object: "error",
-        message: "Service tier capacity exceeded for this model.",
-        type: "invalid_request_error",
-        code: null,
-      },
-    },
-    alone: [429],
-    cause: /^limit$/,
-  },
-  {
-    name: "Bedrock: access",
-    fault: {
-      status: 403,
-      body: { message: "You don't have access to the model with the specified model ID." },
-    },
-    alone: [502],
-    cause: /^access$/,
-  },
-  {
-    name: "Bedrock: not allowed",
-    fault: { status: 400, body: { message: "Operation not allowed" } },
-    alone: [502],
-    cause: /^access$/,
-  },
-  {
-    name: "Bedrock: account not allowed",
-    fault: {
-      status: 400,
-      body: { message: "Access to Anthropic models is not allowed for this account." },
-    },
-    alone: [502],
-    cause: /^access$/,
-  },
-  {
-    name: "Bedrock: use case",
-    fault: {
-      status: 404,
-      body: {
-        message:
-          "Model use case details have not been submitted for this account. Fill out the Anthropic use case details form before using the model. If you have already filled out the form, try again in 15 minutes.",
-      },
-    },
-    alone: [502],
-    cause: /^access$/,
-  },
-  {
-    name: "Bedrock: payment",
-    fault: {
-      status: 403,
-      body: {
-        message:
-          "Model access is denied due to INVALID_PAYMENT_INSTRUMENT:A valid payment instrument must be provided.",
-      },
-    },
-    alone: [502],
-    cause: /^account$/,
-  },
+  ...refusalsOf(`
+Groq: flex capacity
+  498 {"error":{"message":"Flex tier capacity exceeded","code":"capacity_exceeded"}}
+  limit
+Fireworks: suspended
+  412 {"error":{"message":"Account operator-1a is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices. Please go to https://fireworks.ai/account/billing for more information.","param":null,"code":"PRECONDITION_FAILED","type":"error"}}
+  account
+Moonshot: balance
+  429 {"error":{"message":"Your account org-ea6a80cc <ak-f8tyo15> is suspended due to insufficient balance, please recharge your account","type":"exceeded_current_quota_error"}}
+  account
+Z.ai: balance
+  429 {"error":{"code":"1113","message":"Insufficient balance or no resource package. Please recharge."}}
+  account
+Z.ai: concurrency
+  429 {"error":{"code":"1302","message":"High concurrency usage of this API"}}
+  limit
+Alibaba: arrears
+  400 {"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}
+  account
+Alibaba: tokens a minute
+  429 {"error":{"message":"You exceeded your current quota, please check your plan and billing details. For details, see: https://help.aliyun.com/zh/model-studio/error-code#token-limit","type":"insufficient_quota","code":"insufficient_quota"}}
+  limit
+MiniMax: balance, as a 500
+  500 {"type":"error","error":{"type":"api_error","message":"insufficient balance (1008)"},"request_id":"req_1"}
+  account
+MiniMax: balance, as a 200
+  200 {"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}
+  account
+Mistral: capacity
+  429 {"object":"error","message":"Service tier capacity exceeded for this model.","type":"invalid_request_error","code":null}
+  limit
+Bedrock: access
+  403 {"message":"You don't have access to the model with the specified model ID."}
+  access
+Bedrock: not allowed
+  400 {"message":"Operation not allowed"}
+  access
+Bedrock: account not allowed
+  400 {"message":"Access to Anthropic models is not allowed for this account."}
+  access
+Bedrock: use case
+  404 {"message":"Model use case details have not been submitted for this account. Fill out the Anthropic use case details form before using the model. If you have already filled out the form, try again in 15 minutes."}
+  access
+Bedrock: payment
+  403 {"message":"Model access is denied due to INVALID_PAYMENT_INSTRUMENT:A valid payment instrument must be provided."}
+  account
+`),
   {
     name: "Bedrock: an unknown beta",
     fault: {
@@ -718,5 +436,119 @@ export const CASES: readonly Case[] = [
     alone: [504],
     cause: /^silent$/,
     only: "whole",
+  },
+  // Refusals of a streamed call, as Alibaba sends them: events, under either content type.
+  {
+    name: "Alibaba: arrears, as an event",
+    fault: {
+      status: 400,
+      type: "text/event-stream;charset=UTF-8",
+      body: 'data: {"error":{"code":"Arrearage","param":null,"message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}\n\n',
+    },
+    alone: [502],
+    cause: /^account$/,
+    only: "streamed",
+  },
+  {
+    name: "Alibaba: arrears, as an event of JSON",
+    fault: {
+      status: 400,
+      type: "application/json",
+      body: 'id:1\nevent:error\n:HTTP_STATUS/400\ndata:{"request_id":"r","code":"Arrearage","message":"Access denied, please make sure your account is in good standing."}\n',
+    },
+    alone: [502],
+    cause: /^account$/,
+    only: "streamed",
+  },
+  {
+    name: "Alibaba: content, as an event",
+    fault: {
+      status: 400,
+      type: "text/event-stream",
+      body: 'data: {"error":{"code":"data_inspection_failed","param":null,"message":"Input text data may contain inappropriate content.","type":"data_inspection_failed"}}\n\n',
+    },
+    alone: [400],
+    isCallers: true,
+    cause: /^$/,
+    only: "streamed",
+  },
+  {
+    name: "OpenAI: a conversation that is stopped",
+    fault: openai(403, {
+      message:
+        "This request was blocked by our safety systems. Reason: Potentially unintended activity.",
+      type: "invalid_request_error",
+      param: null,
+      code: "misalignment_policy_violation",
+    }),
+    alone: [403],
+    isCallers: true,
+    cause: /^$/,
+  },
+  {
+    name: "MiniMax: content, as a 500",
+    fault: anthropic(500, "api_error", "input new_sensitive (1026)"),
+    alone: [400],
+    isCallers: true,
+    cause: /^$/,
+  },
+  {
+    name: "Google: cancelled",
+    fault: {
+      status: 499,
+      body: [
+        {
+          error: {
+            code: 499,
+            message: "The operation was cancelled.",
+            errors: [
+              {
+                message: "The operation was cancelled.",
+                domain: "global",
+                reason: "backendError",
+              },
+            ],
+            status: "CANCELLED",
+          },
+        },
+      ],
+    },
+    alone: [502],
+    cause: /^http_499$/,
+  },
+  {
+    name: "a stream that refuses the request after its first events",
+    fault: {
+      after: "preamble",
+      error: { code: "failed_to_download_image", message: "Cannot load the image." },
+    },
+    alone: [200],
+    isCallers: true,
+    cause: /^$/,
+    only: "streamed",
+  },
+  {
+    name: "a stream whose content Alibaba refuses",
+    fault: {
+      after: "preamble",
+      error: {
+        code: "data_inspection_failed",
+        message: "Output data may contain inappropriate content.",
+      },
+    },
+    alone: [200],
+    isCallers: true,
+    cause: /^$/,
+    only: "streamed",
+  },
+  {
+    name: "MiniMax: content, as a 200",
+    fault: {
+      status: 200,
+      body: { base_resp: { status_code: 1026, status_msg: "input sensitive" } },
+    },
+    alone: [400],
+    isCallers: true,
+    cause: /^http_200$/,
   },
 ];

@@ -10,7 +10,11 @@ export function tableOf(
   cases: readonly Case[],
   statuses: (at: number, place: number, how: How) => readonly number[],
 ): string {
-  const rows = cases.map(({ name }, at) => {
+  const rows = cases.map(({ name, isCallers = false }, at) => {
+    const said = (status: number) => {
+      if (status !== 200) return String(status);
+      return isCallers ? "an event" : "served";
+    };
     const columns = [0, 1, 2].map((place) =>
       both(
         (["streamed", "whole"] as const).map((how) => statuses(at, place, how).map(said).join("/")),
@@ -20,8 +24,6 @@ export function tableOf(
   });
   return `| trouble | alone | with a second route | with a second key |\n|---|---|---|---|\n${rows.join("")}`;
 }
-
-const said = (status: number): string => (status === 200 ? "served" : String(status));
 
 function both([streamed = "", whole = ""]: readonly string[]): string {
   if (streamed === whole || whole === "") return streamed;

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
-import { type Customer, createCustomer } from "../support/admin.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { createCustomer } from "../support/admin.ts";
+import { TEST_PRICE_VND_PER_MTOK, testModel } from "../support/catalogue.ts";
+import { startGateway } from "../support/gateway.ts";
 import { assertReconciled, noCallsInFlight, spent } from "../support/proof.ts";
 import { paths, post } from "../support/requests.ts";
 import { CASES, type Case, SECRETS } from "./faults.ts";
@@ -17,9 +18,8 @@ const PROTOCOLS: readonly TroubleProtocol[] = ["messages", "chat", "responses"];
 /** Beside the upstream that makes trouble stands one of these. */
 const BESIDE = ["nothing", "a second route", "a second key"] as const;
 const CREDIT_VND = 1_000_000;
-const PRICE_VND_PER_MTOK = 10_000;
 /** 30 tokens of input and 10 of output. */
-const COST_MICRO_VND = 40n * BigInt(PRICE_VND_PER_MTOK);
+const COST_MICRO_VND = 40n * BigInt(TEST_PRICE_VND_PER_MTOK);
 /** Calls at the same time. */
 const AT_ONCE = 150;
 /** Troubles of an address, which another key there meets too. */
@@ -67,20 +67,11 @@ function upstreamsOf(provider: TroubleProvider): Record<string, object> {
 }
 
 function catalogueOf(): object {
-  const models = CELLS.map(({ id, protocol, beside }) => ({
-    id,
-    price_vnd_per_mtok: PRICE_VND_PER_MTOK,
-    context_window: 100_000,
-    max_output_tokens: 1_000,
-    labels: ["streaming"],
-    standard: protocol === "messages" ? "messages" : "chat",
-    routes: [
-      { upstream: id, model: "m" },
-      ...(beside === "a second route"
-        ? [{ upstream: `good-${protocol}`, model: "m", priority: 1 }]
-        : []),
-    ],
-  }));
+  const models = CELLS.map(({ id, protocol, beside }) => {
+    const second = { upstream: `good-${protocol}`, model: "m", priority: 1 };
+    const routes = [{ upstream: id, model: "m" }, ...(beside === "a second route" ? [second] : [])];
+    return testModel(id, routes, { standard: protocol === "messages" ? "messages" : "chat" });
+  });
   return { models };
 }
 
@@ -107,28 +98,23 @@ t.setTimeout(300_000);
 
 t.test("trouble at a provider", { timeout: 300_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  let provider: TroubleProvider;
-  let gateway: TestGateway;
-  let customer: Customer;
   const results = new Map<string, { status: number; text: string }>();
 
-  t.before(async () => {
-    provider = await startTroubleProvider(folder);
-    const catalogue = join(folder, "catalogue.yaml");
-    writeFileSync(catalogue, JSON.stringify(catalogueOf()));
-    gateway = await startGateway({
-      config: {
-        catalogue,
-        upstreams: upstreamsOf(provider),
-        limits: { first_byte_seconds: 12, idle_seconds: 12, call_seconds: 30, connect_seconds: 5 },
-      },
-      plugins: {
-        alias: { default_family: "any", families: { any: CELLS[0]?.id ?? "" } },
-        settle: { when_client_leaves: "cancel" },
-      },
-    });
-    customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  const provider = await startTroubleProvider(folder);
+  const catalogue = join(folder, "catalogue.yaml");
+  writeFileSync(catalogue, JSON.stringify(catalogueOf()));
+  const gateway = await startGateway({
+    config: {
+      catalogue,
+      upstreams: upstreamsOf(provider),
+      limits: { first_byte_seconds: 12, idle_seconds: 12, call_seconds: 30, connect_seconds: 5 },
+    },
+    plugins: {
+      alias: { default_family: "any", families: { any: CELLS[0]?.id ?? "" } },
+      settle: { when_client_leaves: "cancel" },
+    },
   });
+  const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
   t.teardown(async () => {
     await gateway.close();
     await provider.stop();

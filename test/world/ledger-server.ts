@@ -9,8 +9,8 @@ import type {
 } from "../../core/money/ledger-history.ts";
 import type { Movement, ReadableEntry, StoredEntry } from "../../core/money/outbox-entry.ts";
 import { epochsOf } from "../support/epoch-books.ts";
+import { LedgerBooks } from "../support/ledger-books.ts";
 import type { Random } from "../support/random.ts";
-import { LedgerBooks } from "./ledger.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { decodedByNewer } from "./versions.ts";

@@ -17,7 +17,7 @@ const NO_LATER_MS = Date.UTC(2200, 0);
  * Finds a call by the time in its id, which nearly always is its start: one row of the primary key. Only if that fails,
  * reads the index entries of two minutes.
  */
-export const BY_ID = `
+const BY_ID = `
   (${SELECT} where call_id = $1 and at = $2)
   union all
   (${SELECT} where call_id = $1 and at between $3 and $4)

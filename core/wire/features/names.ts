@@ -19,7 +19,8 @@ function spellingsOf(names: readonly string[]): Spellings {
 const PRICED = spellingsOf([
   ...FIELDS.map(({ field }) => field),
   ...["model", "messages", "input", "system", "instructions", "prompt", "image", "mask"],
-  ...["n", "size", "quality", "input_fidelity", "max_tokens", "max_completion_tokens"],
+  ...["n", "size", "quality", "input_fidelity", "resolution", "partial_images"],
+  ...["max_tokens", "max_completion_tokens"],
   ...["max_output_tokens", "stream", "stream_options", "tools", "tool_choice", "functions"],
 ]);
 const OF_TOOLS = spellingsOf([

@@ -2,12 +2,11 @@ import { randomBytes } from "node:crypto";
 import type { Test } from "tap";
 import { newId } from "../../../core/process/id.ts";
 import { AT } from "../money/ledger/fixtures.ts";
-import type { AccountsUnderTest } from "./conformance.ts";
 import { newKey } from "./new-key.ts";
+import type { AccountsUnderTest } from "./under-test.ts";
 
-export function accountTests(t: Test, get: () => AccountsUnderTest): void {
+export function accountTests(t: Test, { accounts, ledger, rows }: AccountsUnderTest): void {
   t.test("a new account has an empty wallet", async (t) => {
-    const { accounts, ledger } = get();
     const id = newId(AT);
     t.equal(await accounts.create({ id, email: `New-${id}@example.com` }), "created");
     const account = await accounts.find(id);
@@ -25,7 +24,6 @@ export function accountTests(t: Test, get: () => AccountsUnderTest): void {
   });
 
   t.test("an email address has one account, in upper or lower case", async (t) => {
-    const { accounts } = get();
     const email = `${newId(AT)}@example.com`;
     const ids = Array.from({ length: 5 }, () => newId(AT));
     const made = await Promise.all(
@@ -38,7 +36,6 @@ export function accountTests(t: Test, get: () => AccountsUnderTest): void {
   });
 
   t.test("unknown and malformed ids find nothing", async (t) => {
-    const { accounts, ledger, rows } = get();
     for (const id of [newId(AT), "", "no id at all", "'; drop table accounts"]) {
       t.equal(await accounts.find(id), undefined);
       t.equal(await accounts.findByEmail(id), undefined);
@@ -60,7 +57,6 @@ export function accountTests(t: Test, get: () => AccountsUnderTest): void {
   t.test(
     "accounts are searched by address, id, key id and the beginning of a key, in pages",
     async (t) => {
-      const { accounts, rows } = get();
       const name = `search-${newId(AT)}`;
       const ids = Array.from({ length: 3 }, () => newId(AT)).sort();
       for (const [n, id] of ids.entries()) {

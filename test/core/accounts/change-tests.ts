@@ -3,14 +3,16 @@ import type { Test } from "tap";
 import { accountChanges } from "../../../core/accounts/key-changes.ts";
 import { newId } from "../../../core/process/id.ts";
 import { fundedAccount } from "../money/ledger/fixtures.ts";
-import type { AccountsUnderTest } from "./conformance.ts";
+import type { AccountsUnderTest } from "./under-test.ts";
 
 const HOUR_MS = 3_600_000;
 
 /** A cached key would stay valid for another half minute. */
-export function changeTests(t: Test, get: () => AccountsUnderTest): void {
+export function changeTests(
+  t: Test,
+  { accounts, holdStore, keys, ledger }: AccountsUnderTest,
+): void {
   async function cachedKey() {
-    const { keys, ledger } = get();
     const accountId = await fundedAccount(ledger, 0n);
     const made = await keys.create(accountId, "laptop", 10);
     assert.ok(made.kind === "created");
@@ -20,21 +22,20 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
 
   t.test("a discount applies to the next call, even with a cached key", async (t) => {
     const { accountId, find } = await cachedKey();
-    t.equal(await get().accounts.setDiscount(accountId, 250), true);
+    t.equal(await accounts.setDiscount(accountId, 250), true);
     t.equal((await find())?.discountBps, 250);
-    t.equal((await get().accounts.find(accountId))?.discountBps, 250);
+    t.equal((await accounts.find(accountId))?.discountBps, 250);
   });
 
   t.test("a key's limit applies to the next call, even with a cached key", async (t) => {
     const { id, find } = await cachedKey();
-    t.equal(await get().accounts.setKeyLimit(id, 7), true);
+    t.equal(await accounts.setKeyLimit(id, 7), true);
     t.equal((await find())?.requestsPerMinute, 7);
-    t.equal(await get().accounts.setKeyLimit(id, null), true);
+    t.equal(await accounts.setKeyLimit(id, null), true);
     t.equal((await find())?.requestsPerMinute, null);
   });
 
   t.test("a paused key gets no call and no hold until it is resumed", async (t) => {
-    const { accounts, holdStore } = get();
     const { accountId, id, find } = await cachedKey();
     const request = { accountId, keyId: id, amountMicroVnd: 1, floorMicroVnd: 1 };
     const hold = (callId: string) => holdStore.hold({ callId, ...request }).kind;
@@ -56,7 +57,6 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
   });
 
   t.test("a revoked key takes no limits", async (t) => {
-    const { accounts, keys } = get();
     const { id } = await cachedKey();
     await keys.revoke(id);
     t.equal(await accounts.setKeyLimits(id, { paused: null }), undefined);
@@ -64,7 +64,6 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
   });
 
   t.test("a suspended account gets no call and no hold until it is active again", async (t) => {
-    const { accounts, holdStore } = get();
     const { accountId, id, find } = await cachedKey();
     const request = { accountId, keyId: id, amountMicroVnd: 1, floorMicroVnd: 1 };
     t.equal(await accounts.setStatus(accountId, "suspended"), true);
@@ -76,7 +75,6 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
   });
 
   t.test("other processes find accounts that changed, or whose keys did", async (t) => {
-    const { accounts, keys, ledger } = get();
     const { accountId: discounted } = await cachedKey();
     const { accountId: limited, id: limitedKey } = await cachedKey();
     const { accountId: revoked, id: revokedKey } = await cachedKey();
@@ -102,7 +100,6 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
   });
 
   t.test("a change of a great many accounts is found whole, a thousand at a time", async (t) => {
-    const { accounts, ledger } = get();
     const made = Array.from({ length: 1_100 }, () => newId(Date.now()));
     await ledger.database.query(
       `insert into accounts (id, email) select id, id || '@example.com' from unnest($1::text::uuid[]) id`,

@@ -1,12 +1,11 @@
 import type { Test } from "tap";
 import { newId } from "../../../core/process/id.ts";
 import { AT, fundedAccount, holdUp } from "../money/ledger/fixtures.ts";
-import type { AccountsUnderTest } from "./conformance.ts";
 import { newKey } from "./new-key.ts";
+import type { AccountsUnderTest } from "./under-test.ts";
 
-export function keyTests(t: Test, get: () => AccountsUnderTest): void {
+export function keyTests(t: Test, { accounts, ledger, rows, sql }: AccountsUnderTest): void {
   t.test("a key is still found by its hash after it is revoked", async (t) => {
-    const { ledger, rows } = get();
     const key = newKey(await fundedAccount(ledger, 0n));
     t.equal(await rows.create(key), "created");
     const expected = {
@@ -32,10 +31,9 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
   t.test(
     "three of twenty concurrent keys are created if the limit is three; a revoked one makes room",
     async (t) => {
-      const { ledger, rows } = get();
       const accountId = await fundedAccount(ledger, 0n);
       const keys = Array.from({ length: 20 }, () => newKey(accountId, 3));
-      const { released } = await holdUp(get(), "accounts", accountId);
+      const { released } = await holdUp(sql, "accounts", accountId);
       const made = await Promise.all(keys.map((key) => rows.create(key)));
       await released;
       t.equal(made.filter((result) => result === "created").length, 3);
@@ -49,7 +47,6 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
   t.test(
     "keys are listed oldest first, or active ones first and the latest revoked ones",
     async (t) => {
-      const { accounts, ledger, rows } = get();
       const accountId = await fundedAccount(ledger, 0n);
       const ids: string[] = [];
       for (let made = 0; made < 5; made += 1) {
@@ -93,7 +90,6 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
   );
 
   t.test("all gateways of a ledger have one secret for MACs", async (t) => {
-    const { rows } = get();
     const secret = await rows.macSecret();
     t.equal(secret.length, 32);
     t.not(new Set(secret).size, 1);
@@ -101,7 +97,6 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
   });
 
   t.test("a sealed key is read by its own account only, and resealed once", async (t) => {
-    const { accounts, ledger, rows } = get();
     const [accountId, other] = [await fundedAccount(ledger, 0n), await fundedAccount(ledger, 0n)];
     const old = `old-${newId(AT)}`;
     const sealed = { sealed: Buffer.from("by the old one"), sealedBy: old };

@@ -88,6 +88,56 @@ t.test("a form", async (t) => {
     t.match(short, { fields: { image: "https://đẹp.test/a.png" } });
   });
 
+  t.test("may number the images of a list, as PHP does", async (t) => {
+    const file = (name: string): Part => [name, PNG, "a.png"];
+    const numbered = parseFormBody(formOf(file("image[0]"), file("image[1]"), file("mask")), TYPE);
+    assert.ok(!isRefusal(numbered));
+    t.strictSame(
+      numbered.form.map(({ name }) => name),
+      ["image[]", "image[]", "mask"],
+    );
+    const [one, other] = ["https://a.test/1.png", "https://a.test/2.png"];
+    for (const [parts, image] of [
+      [
+        [
+          ["image[]", one],
+          ["image[]", other],
+        ],
+        [one, other],
+      ],
+      [
+        [
+          ["image[0]", one],
+          ["image[1]", other],
+        ],
+        [one, other],
+      ],
+      [
+        [
+          ["image", one],
+          ["image[]", other],
+        ],
+        [one, other],
+      ],
+      [[["image[]", one]], [one]],
+    ] as const) {
+      const parsed = parseFormBody(formOf(...parts), TYPE);
+      assert.ok(!isRefusal(parsed));
+      t.strictSame(parsed.fields, { image });
+    }
+    for (const name of ["n[0]", "n[]", "prompt[0]"]) {
+      const parsed = parseFormBody(formOf([name, "2"]), TYPE);
+      t.match(parsed, { fields: { [name]: "2" } }, "which the endpoint refuses");
+    }
+    t.equal(refusalOf(["image", one], ["image", other]), "image: sent twice; send each field once");
+    t.equal(
+      refusalOf(file("photo")),
+      "photo: must be text, not a file; files are sent as image, image[] or mask",
+    );
+    t.match(refusalOf(file("image[a]")), /^image: must be text/);
+    t.match(refusalOf(file("image[1234]")), /^image: must be text/);
+  });
+
   t.test("takes files whose names have any letters, however they are written", async (t) => {
     for (const written of [
       'filename="đ.png"',

@@ -1,5 +1,5 @@
 import t from "tap";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { OutsideFolder } from "../../support/outside.ts";
 import { get } from "../../support/requests.ts";
 
@@ -20,18 +20,12 @@ export default (services) => ({
 `;
 
 t.test("a plugin with tables, in a folder outside of the project", async (t) => {
-  let folder: OutsideFolder;
-  let gateway: TestGateway;
-  t.before(async () => {
-    folder = new OutsideFolder();
-    const plugin = folder.write("guests/plugin.mjs", PLUGIN);
-    folder.write("guests/sql/0001-book.sql", "create table guest_book (name text not null);");
-    gateway = await startGateway({ plugins: { [plugin]: true } });
-  });
-  t.teardown(async () => {
-    await gateway?.close();
-    folder?.remove();
-  });
+  const folder = new OutsideFolder();
+  t.teardown(() => folder.remove());
+  const plugin = folder.write("guests/plugin.mjs", PLUGIN);
+  folder.write("guests/sql/0001-book.sql", "create table guest_book (name text not null);");
+  const gateway = await startGateway({ plugins: { [plugin]: true } });
+  t.teardown(() => gateway.close());
 
   t.test("has its tables before its start, and keeps them over a restart", async (t) => {
     t.strictSame((await get(gateway, "/guests", undefined)).json, [{ name: "start" }]);

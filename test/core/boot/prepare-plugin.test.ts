@@ -4,22 +4,22 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import t from "tap";
 import { preparePlugin } from "../../../core/boot/plugins.ts";
-import { connect, type Sql } from "../../../core/database/client.ts";
+import { connect } from "../../../core/database/client.ts";
 import { databaseOf } from "../../../core/database/migrate.ts";
 import type { Plugin } from "../../../core/plugin/plugin.ts";
 import { recordedLog } from "../../support/log.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startPostgres } from "../../support/postgres.ts";
 
 t.test("a plugin's tables", async (t) => {
-  let postgres: TestPostgres;
-  let sql: Sql;
-  let folder: string;
-  t.before(async () => {
-    postgres = await startPostgres();
-    const { log } = recordedLog();
-    sql = connect({ server: { url: postgres.url }, connectionsMax: 2, statementTimeoutMs: 0, log });
-    folder = await mkdtemp(join(tmpdir(), "tollgate-migrations-"));
+  const postgres = await startPostgres();
+  const { log } = recordedLog();
+  const sql = connect({
+    server: { url: postgres.url },
+    connectionsMax: 2,
+    statementTimeoutMs: 0,
+    log,
   });
+  const folder = await mkdtemp(join(tmpdir(), "tollgate-migrations-"));
   t.teardown(async () => {
     await sql.end(1);
     await postgres.stop();

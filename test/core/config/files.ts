@@ -56,6 +56,24 @@ type LoadOptions = Parameters<typeof loadConfig>[2];
 /** Files of a config by name; missing ones default to the valid files above. */
 export type Files = Readonly<Record<string, string>>;
 
+/** A text of a valid file, the wrong text that replaces it, and the expected line. */
+export type Row = readonly [from: string, to: string, expected: string];
+
+/**
+ * Returns the rows of a table. Each has three lines: the text, then `->` and the wrong one, then the expected line. A backslash
+ * escapes what follows it, and `\n` is the end of a line. Empty lines, and those that begin with `#`, are none.
+ */
+export function rowsOf(table: string): Row[] {
+  const lines = table.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return Array.from({ length: lines.length / 3 }, (_, at) => {
+    const [from = "", to = "", expected = ""] = lines
+      .slice(3 * at, 3 * at + 3)
+      .map((line) => line.replace(/\\(.)/g, (_, escaped) => (escaped === "n" ? "\n" : escaped)));
+    assert.ok(to.startsWith("  ->") && expected.startsWith("  "), `${from}: a row has three lines`);
+    return [from, to.slice("  -> ".length), expected.trimStart()];
+  });
+}
+
 /** Replaces a text, which must occur. */
 export function swap(text: string, from: string, to: string): string {
   assert.ok(text.includes(from), `the text to replace is there: ${from}`);

@@ -1,6 +1,6 @@
 import t from "tap";
 import { BUILT_IN } from "../../../core/config/plugin-files.ts";
-import { accepted, refused } from "./files.ts";
+import { accepted, refused, rowsOf } from "./files.ts";
 
 const CATALOGUE = `models:
   - { id: chat-a, price_vnd_per_mtok: 5000, context_window: 200000, max_output_tokens: 1000, labels: [streaming], standard: chat, routes: [{ upstream: main, model: a }] }
@@ -44,16 +44,74 @@ const AUTH = new URL("auth", BUILT_IN).pathname;
 type Row = readonly [name: string, list: string, expected: readonly string[], settings?: Settings];
 
 const wrong: readonly Row[] = [
-  [
-    "settle before meter, so holds would not cover the input",
-    `auth\nrate-limit\n${ALIAS}\ntranslate\nsettle\nmeter`,
-    [`gateway.yaml:11 plugins[4].settle: expected settle after meter, which sets usage`],
-  ],
-  [
-    "rate-limit before auth, so it would limit nothing",
-    `rate-limit: { requests_per_minute: 1 }\nauth\n${ALIAS}\ntranslate\nmeter\nsettle`,
-    [`gateway.yaml:7 plugins[0].rate-limit: expected rate-limit after auth, which sets key`],
-  ],
+  ...rowsOf(String.raw`
+settle before meter, so holds would not cover the input
+  -> auth\nrate-limit\n${ALIAS}\ntranslate\nsettle\nmeter
+  gateway.yaml:11 plugins[4].settle: expected settle after meter, which sets usage
+rate-limit before auth, so it would limit nothing
+  -> rate-limit: { requests_per_minute: 1 }\nauth\n${ALIAS}\ntranslate\nmeter\nsettle
+  gateway.yaml:7 plugins[0].rate-limit: expected rate-limit after auth, which sets key
+meter before translate
+  -> metrics\nauth\nrate-limit\n${ALIAS}\nmeter\ntranslate\nsettle
+  gateway.yaml:11 plugins[4].meter: expected meter after translate, which sets upstream
+translate before alias
+  -> auth\nrate-limit\ntranslate\n${ALIAS}\nmeter\nsettle
+  gateway.yaml:9 plugins[2].translate: expected translate after alias, which sets model
+settle first
+  -> settle\nauth\nmeter
+  gateway.yaml:7 plugins[0].settle: expected settle after auth, which sets key, meter, which sets usage
+an outside plugin before one that it requires
+  -> auth\n./sees.js\n${ALIAS}\nmeter\nsettle
+  gateway.yaml:8 plugins[1]["./sees.js"]: expected ./sees.js after alias, which sets model
+a budget after settle, so it would limit nothing
+  -> auth\nmeter\nsettle\n./budget.js
+  gateway.yaml:9 plugins[2].settle: expected settle after ./budget.js, which sets purses
+two plugins that each must be after the other
+  -> auth\nmeter\nsettle\n./behind.js\n./ahead.js
+  gateway.yaml:10 plugins[3]["./behind.js"]: expected ./behind.js after ./ahead.js
+no auth
+  -> rate-limit\n${ALIAS}\ntranslate\nmeter\nsettle
+  gateway.yaml:6 plugins: expected auth too, which charging needs; add "- auth" (${RIGHT}), or set unbilled: true at the top level to serve calls free of charge
+no meter
+  -> auth\n${ALIAS}\ntranslate\nsettle
+  gateway.yaml:6 plugins: expected meter too, which charging needs; add "- meter" (the right order is auth, alias, translate, meter, settle), or set unbilled: true at the top level to serve calls free of charge
+no meter and no settle
+  -> auth\nalias: { families: { m: chat-a } }
+  gateway.yaml:6 plugins: expected meter, settle too, which charging needs; add "- meter", "- settle" (the right order is auth, alias, meter, settle), or set unbilled: true at the top level to serve calls free of charge
+dashboard without accounts
+  -> auth\nmeter\nsettle\nadmin\ndashboard
+  gateway.yaml:11 plugins[4].dashboard: expected accounts in the list of plugins too; this plugin needs it
+topup without accounts
+  -> auth\nmeter\nsettle\ntopup: { bank: { bin: "970422", name: B, account_number: "12345678", account_name: A } }
+  gateway.yaml:10 plugins[3].topup: expected accounts in the list of plugins too; this plugin needs it
+one plugin by name and by path, so it would run twice
+  -> auth\n${AUTH}\nmeter\nsettle
+  gateway.yaml:8 plugins[1]: expected each plugin at most once; plugins[0] is the same plugin
+one plugin twice by name
+  -> auth\nmeter\nsettle\nauth
+  gateway.yaml:10 plugins[3]: expected each plugin at most once; plugins[0] is the same plugin
+a plugin that requires an unknown field of calls
+  -> auth\nmeter\nsettle\n./lists.js
+  gateway.yaml:10 plugins[3]: expected a module whose export requires is a list of key, model, upstream, usage, purses, hold
+the simulator on a public address
+  -> auth\nmeter\nsettle\nsimulator: { host: "::", port: 28932 }
+  gateway.yaml:10 plugins[3].simulator.host: expected a loopback address, or allow_public: true, since it serves everyone, without a key
+an alias of a model that does not exist
+  -> auth\nalias: { default_family: m, families: { m: chat-z } }\nmeter\nsettle
+  gateway.yaml:8 plugins[1].alias.families.m: expected a model of the catalogue, got chat-z
+a default family that does not exist
+  -> auth\nalias: { default_family: opus, families: { m: chat-a } }\nmeter\nsettle
+  gateway.yaml:8 plugins[1].alias.default_family: expected one of the families (m), got opus
+a default family if neither the options nor the catalogue have families
+  -> auth\nalias: { default_family: opus }\nmeter\nsettle
+  gateway.yaml:8 plugins[1].alias.default_family: expected one of the families (none; set families, since the catalogue has none), got opus
+an alias with the id of a model
+  -> auth\nalias: { default_family: m, families: { m: chat-a, chat-b: chat-a } }\nmeter\nsettle
+  gateway.yaml:8 plugins[1].alias.families.chat-b: expected a name that is not a model id, since the model would always be used instead
+an image model that would serve unknown names of chat models
+  -> auth\nalias: { default_family: m, families: { m: req/img } }\nmeter\nsettle
+  gateway.yaml:8 plugins[1].alias.families.m: expected a chat model, since the default family serves names of chat models
+`).map(([name, list, expected]): Row => [name, list, [expected]]),
   [
     "auth last",
     `metrics\nrate-limit\n${ALIAS}\ntranslate\nmeter\nsettle\nauth`,
@@ -64,98 +122,12 @@ const wrong: readonly Row[] = [
     ],
   ],
   [
-    "meter before translate",
-    `metrics\nauth\nrate-limit\n${ALIAS}\nmeter\ntranslate\nsettle`,
-    [`gateway.yaml:11 plugins[4].meter: expected meter after translate, which sets upstream`],
-  ],
-  [
-    "translate before alias",
-    `auth\nrate-limit\ntranslate\n${ALIAS}\nmeter\nsettle`,
-    [`gateway.yaml:9 plugins[2].translate: expected translate after alias, which sets model`],
-  ],
-  [
-    "settle first",
-    `settle\nauth\nmeter`,
-    [
-      "gateway.yaml:7 plugins[0].settle: expected settle after auth, which sets key, meter, which sets usage",
-    ],
-  ],
-  [
-    "an outside plugin before one that it requires",
-    `auth\n./sees.js\n${ALIAS}\nmeter\nsettle`,
-    ['gateway.yaml:8 plugins[1]["./sees.js"]: expected ./sees.js after alias, which sets model'],
-  ],
-  [
-    "a budget after settle, so it would limit nothing",
-    `auth\nmeter\nsettle\n./budget.js`,
-    ["gateway.yaml:9 plugins[2].settle: expected settle after ./budget.js, which sets purses"],
-  ],
-  [
-    "two plugins that each must be after the other",
-    `auth\nmeter\nsettle\n./behind.js\n./ahead.js`,
-    ['gateway.yaml:10 plugins[3]["./behind.js"]: expected ./behind.js after ./ahead.js'],
-  ],
-  [
-    "no auth",
-    `rate-limit\n${ALIAS}\ntranslate\nmeter\nsettle`,
-    [
-      `gateway.yaml:6 plugins: expected auth too, which charging needs; add "- auth" (${RIGHT}), or set unbilled: true at the top level to serve calls free of charge`,
-    ],
-  ],
-  [
-    "no meter",
-    `auth\n${ALIAS}\ntranslate\nsettle`,
-    [
-      `gateway.yaml:6 plugins: expected meter too, which charging needs; add "- meter" (the right order is auth, alias, translate, meter, settle), or set unbilled: true at the top level to serve calls free of charge`,
-    ],
-  ],
-  [
-    "no meter and no settle",
-    `auth\nalias: { families: { m: chat-a } }`,
-    [
-      `gateway.yaml:6 plugins: expected meter, settle too, which charging needs; add "- meter", "- settle" (the right order is auth, alias, meter, settle), or set unbilled: true at the top level to serve calls free of charge`,
-    ],
-  ],
-  [
-    "dashboard without accounts",
-    `auth\nmeter\nsettle\nadmin\ndashboard`,
-    [
-      "gateway.yaml:11 plugins[4].dashboard: expected accounts in the list of plugins too; this plugin needs it",
-    ],
-  ],
-  [
-    "topup without accounts",
-    `auth\nmeter\nsettle\ntopup: { bank: { bin: "970422", name: B, account_number: "12345678", account_name: A } }`,
-    [
-      "gateway.yaml:10 plugins[3].topup: expected accounts in the list of plugins too; this plugin needs it",
-    ],
-  ],
-  [
     "a token and no admin",
     `auth\nmeter\nsettle`,
     [
       "gateway.yaml:2 admin.token: expected the plugin admin, which checks this token; add it, or delete the token",
     ],
     { token: true },
-  ],
-  [
-    "one plugin by name and by path, so it would run twice",
-    `auth\n${AUTH}\nmeter\nsettle`,
-    ["gateway.yaml:8 plugins[1]: expected each plugin at most once; plugins[0] is the same plugin"],
-  ],
-  [
-    "one plugin twice by name",
-    `auth\nmeter\nsettle\nauth`,
-    [
-      "gateway.yaml:10 plugins[3]: expected each plugin at most once; plugins[0] is the same plugin",
-    ],
-  ],
-  [
-    "a plugin that requires an unknown field of calls",
-    `auth\nmeter\nsettle\n./lists.js`,
-    [
-      "gateway.yaml:10 plugins[3]: expected a module whose export requires is a list of key, model, upstream, usage, purses, hold",
-    ],
   ],
   [
     "unbilled with a plugin that charges",
@@ -186,44 +158,6 @@ const wrong: readonly Row[] = [
       "gateway.yaml:10 plugins[3].demo: expected a loopback address as listen.host, or allow_public: true, since it gives away money and a key",
     ],
     { host: "0.0.0.0" },
-  ],
-  [
-    "the simulator on a public address",
-    `auth\nmeter\nsettle\nsimulator: { host: "::", port: 28932 }`,
-    [
-      "gateway.yaml:10 plugins[3].simulator.host: expected a loopback address, or allow_public: true, since it serves everyone, without a key",
-    ],
-  ],
-  [
-    "an alias of a model that does not exist",
-    `auth\nalias: { default_family: m, families: { m: chat-z } }\nmeter\nsettle`,
-    ["gateway.yaml:8 plugins[1].alias.families.m: expected a model of the catalogue, got chat-z"],
-  ],
-  [
-    "a default family that does not exist",
-    `auth\nalias: { default_family: opus, families: { m: chat-a } }\nmeter\nsettle`,
-    ["gateway.yaml:8 plugins[1].alias.default_family: expected one of the families (m), got opus"],
-  ],
-  [
-    "a default family if neither the options nor the catalogue have families",
-    `auth\nalias: { default_family: opus }\nmeter\nsettle`,
-    [
-      "gateway.yaml:8 plugins[1].alias.default_family: expected one of the families (none; set families, since the catalogue has none), got opus",
-    ],
-  ],
-  [
-    "an alias with the id of a model",
-    `auth\nalias: { default_family: m, families: { m: chat-a, chat-b: chat-a } }\nmeter\nsettle`,
-    [
-      "gateway.yaml:8 plugins[1].alias.families.chat-b: expected a name that is not a model id, since the model would always be used instead",
-    ],
-  ],
-  [
-    "an image model that would serve unknown names of chat models",
-    `auth\nalias: { default_family: m, families: { m: req/img } }\nmeter\nsettle`,
-    [
-      "gateway.yaml:8 plugins[1].alias.families.m: expected a chat model, since the default family serves names of chat models",
-    ],
   ],
 ];
 

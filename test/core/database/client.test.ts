@@ -6,16 +6,13 @@ import t from "tap";
 import { connect, sqlState } from "../../../core/database/client.ts";
 import { codeOf } from "../../../core/process/thrown.ts";
 import { recordedLog } from "../../support/log.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startPostgres } from "../../support/postgres.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { until } from "../../support/until.ts";
 
 t.test("the client of Postgres", async (t) => {
-  let database: TestPostgres;
-  t.before(async () => {
-    database = await startPostgres();
-  });
+  const database = await startPostgres();
   t.teardown(() => database.stop());
 
   const open = (url = database.url) =>

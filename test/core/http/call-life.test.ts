@@ -7,7 +7,7 @@ import type { Call } from "../../../core/plugin/call.ts";
 import type { AwaitableVerdict, Plugin } from "../../../core/plugin/plugin.ts";
 import { refuse } from "../../../core/wire/refusal.ts";
 import { RawClient, rawPost } from "../../support/raw-client.ts";
-import { type BareServer, RUN, runOf, startServer } from "../../support/server.ts";
+import { RUN, runOf, startServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
 const STAGES = ["admit", "request", "close"] as const;
@@ -128,10 +128,10 @@ const BODY = JSON.stringify({
 });
 
 t.test("a call", async (t) => {
-  let bare: BareServer;
-  t.before(async () => {
-    bare = await startServer([watching], (request, response) => void upstream(request, response));
-  });
+  const bare = await startServer(
+    [watching],
+    (request, response) => void upstream(request, response),
+  );
   t.teardown(() => bare.close());
 
   async function send(run: Run): Promise<RawClient> {

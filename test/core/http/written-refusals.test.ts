@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { admin, type Customer, createCustomer } from "../../support/admin.ts";
+import { admin, createCustomer } from "../../support/admin.ts";
 import { signedUp } from "../../support/browser-session.ts";
-import { type DashboardGateway, startDashboard } from "../../support/dashboard.ts";
-import type { TestGateway } from "../../support/gateway.ts";
+import { startDashboard } from "../../support/dashboard.ts";
 import { OutsideFolder } from "../../support/outside.ts";
 import { type Answer, bodies, get, paths, post } from "../../support/requests.ts";
 
@@ -36,21 +35,13 @@ export default (services) => ({
 `;
 
 t.test("a refusal as an object literal", async (t) => {
-  let folder: OutsideFolder;
-  let running: DashboardGateway;
-  let gateway: TestGateway;
-  let customer: Customer;
-  t.before(async () => {
-    folder = new OutsideFolder();
-    const plugin = folder.write("written.mjs", PLUGIN);
-    running = await startDashboard({ plugins: { [plugin]: true } });
-    gateway = running.gateway;
-    customer = await createCustomer(gateway, { creditVnd: 1000 });
-  });
-  t.teardown(async () => {
-    await running?.close();
-    folder?.remove();
-  });
+  const folder = new OutsideFolder();
+  t.teardown(() => folder.remove());
+  const plugin = folder.write("written.mjs", PLUGIN);
+  const running = await startDashboard({ plugins: { [plugin]: true } });
+  const gateway = running.gateway;
+  const customer = await createCustomer(gateway, { creditVnd: 1000 });
+  t.teardown(() => running.close());
 
   function isRefused({ status, json, headers }: Answer, place: string, more: object = {}): void {
     assert.equal(status, 409, JSON.stringify(json));

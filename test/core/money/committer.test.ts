@@ -26,22 +26,6 @@ function names(count: number): string[] {
   return Array.from({ length: count }, (_, n) => `c${n}`);
 }
 
-t.test("posted calls reach the ledger, and a stop waits for the last", async (t) =>
-  withStores(async (stores) => {
-    const { wallets, ledger, holdStore } = stores;
-    await wallets.credit(movement(10_000n));
-    const committer = committerOn(stores);
-    committer.start();
-    await postCalls(stores, names(95));
-    await committer.stop(5_000);
-    t.equal(ledger.charges.size, 95);
-    t.equal(holdStore.uncommittedCalls(), 0);
-    t.match(committer.status, { committedCalls: 95, quarantinedCalls: 0, failing: false });
-    t.strictSame(stores.logged.lines, []);
-    t.equal(holdStore.balances("A")?.uncommittedMicroVnd, 0);
-  }),
-);
-
 t.test("while the ledger is down calls continue uncommitted, and the log stays short", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore, logged } = stores;
@@ -64,7 +48,7 @@ t.test("while the ledger is down calls continue uncommitted, and the log stays s
     away = false;
     await committer.stop(5_000);
     t.equal(ledger.charges.size, 30);
-    t.equal(committer.status.failing, false);
+    t.match(committer.status, { committedCalls: 30, failing: false });
     const last = logged.lines.at(-1);
     t.match(last, { failures: Number, msg: "posted calls reach the ledger again" });
   }),
@@ -204,41 +188,6 @@ t.test("a stop ends at its limit, and the calls stay in the outbox", async (t) =
     await committer.stop(100);
     t.equal(holdStore.uncommittedCalls(), 3);
     t.match(JSON.stringify(logged.lines), /stopped before all calls were committed/);
-  }),
-);
-
-t.test("reconcile finds no drift while calls run", async (t) =>
-  withStores(async (stores) => {
-    const { wallets, ledger } = stores;
-    await wallets.credit(movement(1_000_000n));
-    // Commit, reply and acknowledgement happen at different moments, as over a network.
-    const turn = () => new Promise<void>((resolve) => setTimeout(resolve, Math.random() * 3));
-    ledger.before = turn;
-    ledger.after = turn;
-    const committer = committerOn(stores, 7);
-    committer.start();
-    let running = true;
-    const traffic = (async () => {
-      for (let n = 0; running; n += 1) {
-        await postCalls(stores, [`t${n}`]);
-        if (n % 10 === 0) await wallets.credit(movement(11n));
-        if (n % 5 === 0) await turn();
-      }
-    })();
-    try {
-      for (let round = 0; round < 25; round += 1) {
-        await turn();
-        for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, 0n);
-      }
-    } finally {
-      running = false;
-      await traffic;
-    }
-    await committer.stop(5_000);
-    for await (const row of wallets.reconcile()) {
-      t.equal(row.driftMicroVnd, 0n);
-      t.equal(row.uncommittedMicroVnd, 0n);
-    }
   }),
 );
 

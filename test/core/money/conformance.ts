@@ -59,12 +59,21 @@ const TABLES: Record<string, string> = {
     acknowledge                     -> 2 acknowledged
     ledger A                        -> 0`,
 
+  "concurrent calls never hold more than a wallet has": `
+    credit A 730                    -> version 1
+    hold-at-once 500 A 100..100     -> 7 held, 493 short
+    wallet A                        -> available 30 held 700 uncommitted 0`,
+
   "calls posted together get the same results as one by one": `
     credit A 1000                              -> version 1
     hold c1 A 1..400                           -> held 400
     hold c2 A 1..100                           -> held 100
     post-together A c1:300 c2:-1 c1:300 c2:70  -> 300, RangeError, 300, 70
-    wallet A                                   -> available 630 held 0 uncommitted 370`,
+    wallet A                                   -> available 630 held 0 uncommitted 370
+    hold c3 A 1..100                           -> held 100
+    hold c4 A 1..50                            -> held 50
+    post-together A c3:2000 c4:40 never-held:7 -> 580, 40, 7
+    wallet A                                   -> available 3 held 0 uncommitted 997`,
 
   "every step can be repeated": `
     credit A 1000                   -> version 1
@@ -101,6 +110,8 @@ const TABLES: Record<string, string> = {
     extend c1 A 300..500            -> held 300
     extend c1 A 301..500            -> short 0
     extend c1 A 1..200              -> held 300
+    extend c1 A 1..500.5            -> RangeError
+    extend c1 A -1..500             -> RangeError
     wallet A                        -> available 0 held 1000 uncommitted 0`,
 
   "a call that costs nothing leaves a record and no charge": `

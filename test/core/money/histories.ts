@@ -70,7 +70,7 @@ class History {
   async take(one: Step): Promise<void> {
     switch (one.do) {
       case "credit":
-        await this.credit(accountOf(one.call), BigInt(one.amount));
+        await this.credit(accountOf(one.call), BigInt(one.amount + 1));
         break;
       case "hold":
         await this.hold(one.call, one.amount);
@@ -111,7 +111,9 @@ class History {
    */
   async finish(): Promise<void> {
     await this.acknowledge(1);
-    const charges = [...this.ledger.charges].map(([id, charge]) => [id, charge.charged] as const);
+    const charges = [...this.ledger.charges].map(
+      ([callId, { chargedMicroVnd }]) => [callId, chargedMicroVnd] as const,
+    );
     assert.deepEqual(new Map(charges), this.charged);
     for (const accountId of ACCOUNTS) {
       let balance = this.credited.get(accountId) ?? 0n;
@@ -153,7 +155,7 @@ class History {
       // Committed, unacknowledged charges have left the ledger balance already.
       for (const entry of uncommitted) {
         const committed = this.ledger.charges.get(entry.posting.callId);
-        if (committed?.accountId === accountId) total -= committed.charged;
+        if (committed?.posting.accountId === accountId) total -= committed.chargedMicroVnd;
       }
       assert.equal(BigInt(total), (await this.ledger.wallet(accountId))?.balanceMicroVnd);
       const purse = await this.subject.store.balances(accountId, PURSE.name);

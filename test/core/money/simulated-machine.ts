@@ -28,6 +28,17 @@ export function simulatedMachine() {
       look();
     }
   };
+  /** Runs the simulated time until this is done. */
+  const ended = async <Result>(work: Promise<Result>): Promise<Result> => {
+    let isDone = false;
+    const mark = () => {
+      isDone = true;
+    };
+    work.then(mark, mark);
+    scheduler.after(0, "the test", () => {});
+    await scheduler.run(() => isDone);
+    return work;
+  };
   const errors = () => lines.filter(({ level }) => level === 50).length;
-  return { disk, machine, next, log, lines, pass, errors };
+  return { disk, scheduler, machine, next, log, lines, pass, ended, errors };
 }

@@ -27,66 +27,6 @@ function parts({ holdStore }: Stores): string {
   return `${found.availableMicroVnd} ${found.heldMicroVnd} ${found.uncommittedMicroVnd}`;
 }
 
-t.test(
-  "concurrent first holds share one read of the ledger, later ones are synchronous",
-  async (t) =>
-    withStores(async ({ wallets, ledger }) => {
-      await wallets.credit(movement(1_000n));
-      const held = await Promise.all(
-        ["c1", "c2", "c3"].map((callId) => wallets.hold(holdRequest(callId, 100))),
-      );
-      t.strictSame(
-        held.map((one) => one.kind),
-        ["held", "held", "held"],
-      );
-      t.equal(ledger.calls.wallet, 1);
-      t.ok(!(wallets.hold(holdRequest("c4", 100)) instanceof Promise));
-    }),
-);
-
-t.test("an unknown account gets no hold", async (t) =>
-  withStores(async ({ wallets }) => {
-    t.strictSame(await wallets.hold(holdRequest("c1", 1, "B")), { kind: "no_account" });
-    t.equal(await wallets.balances("B"), undefined);
-  }),
-);
-
-t.test(
-  "refuses a first hold at once if the ledger is down, after five seconds if it is silent",
-  async (t) =>
-    withStores(async ({ wallets, ledger, holdStore }) => {
-      ledger.before = () => Promise.reject(new Error("connection refused"));
-      const refused = await wallets.hold(holdRequest("c1", 1));
-      t.ok(refused.kind === "unavailable" && /connection refused/.test(refused.reason));
-      // Slow is not down: on a busy machine a reply takes longer than a second.
-      ledger.before = () => new Promise((resolve) => setTimeout(resolve, 1_500));
-      t.equal((await wallets.hold(holdRequest("slow", 1, "B"))).kind, "no_account");
-      ledger.before = () => new Promise(() => {});
-      const late = await wallets.hold(holdRequest("c2", 1));
-      t.ok(late.kind === "unavailable" && /within 5000 ms/.test(late.reason));
-      t.equal(holdStore.balances("A"), undefined);
-    }),
-);
-
-t.test(
-  "balances come from the hold store if the wallet is loaded, else from the ledger",
-  async (t) =>
-    withStores(async (stores) => {
-      const { wallets } = stores;
-      await wallets.credit(movement(1_000n));
-      const closed = { availableMicroVnd: 1_000, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
-      t.strictSame(await wallets.balances("A"), { ...closed, balanceMicroVnd: 1_000 });
-      await wallets.hold(holdRequest("c1", 100));
-      await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
-      await wallets.hold(holdRequest("c2", 50));
-      const loaded = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 30 };
-      t.strictSame(await wallets.balances("A"), { ...loaded, balanceMicroVnd: 1_000 });
-      await commit(stores);
-      const committed = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 0 };
-      t.strictSame(await wallets.balances("A"), { ...committed, balanceMicroVnd: 970 });
-    }),
-);
-
 t.test("a credit is spendable once it resolves, and only once", async (t) =>
   withStores(async (stores) => {
     const { wallets } = stores;
@@ -198,64 +138,6 @@ t.test("concurrent credits and debits leave both stores equal", async (t) =>
   }),
 );
 
-t.test("reconcile shows the parts of every wallet", async (t) =>
-  withStores(async (stores) => {
-    const { wallets, ledger } = stores;
-    ledger.addAccount("B");
-    await wallets.credit(movement(1_000n));
-    await wallets.hold(holdRequest("c1", 100));
-    await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
-    await wallets.hold(holdRequest("c2", 50));
-    const rows = [];
-    for await (const row of wallets.reconcile()) rows.push(row);
-    const zero = { purse: null, ledgerSumMicroVnd: 0n, balanceMicroVnd: 0n, availableMicroVnd: 0n };
-    t.strictSame(rows, [
-      {
-        accountId: "A",
-        purse: null,
-        ledgerSumMicroVnd: 1_000n,
-        balanceMicroVnd: 1_000n,
-        availableMicroVnd: 920n,
-        heldMicroVnd: 50n,
-        uncommittedMicroVnd: 30n,
-        driftMicroVnd: 0n,
-      },
-      { accountId: "B", ...zero, heldMicroVnd: 0n, uncommittedMicroVnd: 0n, driftMicroVnd: 0n },
-    ]);
-  }),
-);
-
-t.test("reconcile finds a drift of one µđ, in either store", async (t) =>
-  withStores(async ({ wallets, ledger, holdStore }) => {
-    await wallets.credit(movement(1_000n));
-    await wallets.hold(holdRequest("c1", 100));
-    holdStore.credit({
-      accountId: "A",
-      creditVersion: 9,
-      creditedMicroVnd: 1_001n,
-    });
-    for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, 1n);
-    await ledger.credit(movement(2n));
-    for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, -1n);
-  }),
-);
-
-t.test("reconcile finds a wallet that only the hold store has", async (t) =>
-  withStores(async ({ wallets, ledger }) => {
-    ledger.addAccount("B");
-    await wallets.credit(movement(1_000n));
-    await wallets.hold(holdRequest("c1", 100));
-    await wallets.hold(holdRequest("c2", 0, "B"));
-    ledger.removeAccount("A");
-    const drifts: [string, bigint][] = [];
-    for await (const row of wallets.reconcile()) drifts.push([row.accountId, row.driftMicroVnd]);
-    t.strictSame(drifts, [
-      ["B", 0n],
-      ["A", 1_000n],
-    ]);
-  }),
-);
-
 t.test(
   "a post that does not fit on the disk is charged once there is room, and its hold stays until then",
   async (t) => {
@@ -270,19 +152,6 @@ t.test(
       t.strictSame(wallets.unsent(), []);
     });
   },
-);
-
-t.test(
-  "a late post that can never be kept does not keep the others from being charged",
-  async (t) =>
-    withStores(async ({ holdStore, wallets }) => {
-      await wallets.credit(movement(1_000n));
-      await wallets.hold(holdRequest("late", 400));
-      wallets.postLater(posting({ callId: "never", accountId: "no account", costMicroVnd: 1 }));
-      wallets.postLater(posting({ callId: "late", accountId: "A", costMicroVnd: 300 }));
-      await until("it is charged", () => holdStore.balances("A")?.uncommittedMicroVnd === 300);
-      t.equal(holdStore.balances("A")?.heldMicroVnd, 0);
-    }),
 );
 
 t.test("two debits of two accounts under one reference: one is made", (t) =>

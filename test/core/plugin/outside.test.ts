@@ -7,6 +7,7 @@ import { join } from "node:path";
 import t from "tap";
 import { type Customer, createCustomer } from "../../support/admin.ts";
 import { billedCalls } from "../../support/billed.ts";
+import { testModel } from "../../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import {
   compile,
@@ -19,7 +20,7 @@ import {
   VENDOR,
 } from "../../support/outside.ts";
 import { type Answer, asking, bodies, eventsOf, paths, post } from "../../support/requests.ts";
-import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
+import { startTestSimulator } from "../../support/simulator.ts";
 
 const BALANCE = readmeBlock("js", "// balance.js");
 /** Pushes a header in each hook. */
@@ -45,15 +46,11 @@ const COMPLETIONS = readmeBlock("js", "// completions.js");
 const runsTypeScript = Boolean(Reflect.get(process.features, "typescript"));
 
 t.test("the README's plugin, outside of the repository", async (t) => {
-  let simulator: TestSimulator;
-  let folder: OutsideFolder;
-  t.before(async () => {
-    simulator = await startTestSimulator();
-    folder = new OutsideFolder();
-  });
+  const simulator = await startTestSimulator();
+  const folder = new OutsideFolder();
   t.teardown(async () => {
-    await simulator?.stop();
-    folder?.remove();
+    await simulator.stop();
+    folder.remove();
   });
 
   /** Starts a gateway with the plugin, and calls it with and without the header. */
@@ -156,15 +153,7 @@ t.test("the README's plugin, outside of the repository", async (t) => {
   t.test("brings a kind of upstream, which the config names", async (t) => {
     const provider = await startSigningProvider("the-secret");
     const plugin = folder.write("kind/vendor.js", VENDOR);
-    const entry = {
-      id: "vendor-model",
-      standard: "messages",
-      price_vnd_per_mtok: 10_000,
-      context_window: 100_000,
-      max_output_tokens: 1000,
-      labels: ["streaming"],
-      routes: [{ upstream: "far", model: "far-1" }],
-    };
+    const entry = testModel("vendor-model", [{ upstream: "far", model: "far-1" }]);
     const catalogue = folder.write("kind/catalogue.yaml", JSON.stringify({ models: [entry] }));
     const alias = { default_family: "all", families: { all: "vendor-model" } };
     const far = { kind: "vendor", address: provider.url, secret: "the-secret" };

@@ -12,27 +12,23 @@ import { bodies, paths, post } from "../../support/requests.ts";
 const run = promisify(execFile);
 
 t.test("the package, installed as a dependency", async (t) => {
-  let folder: OutsideFolder;
-  let root: string;
-  t.before(async () => {
-    folder = new OutsideFolder();
-    const where = ["--ignore-scripts", "--pack-destination", folder.path];
-    await run("npm", ["pack", ...where], { cwd: packageRoot });
-    const [archive = ""] = readdirSync(folder.path);
-    root = join(folder.path, "node_modules", "tollgate");
-    mkdirSync(root, { recursive: true });
-    const tar = ["-xzf", join(folder.path, archive), "-C", root, "--strip-components=1"];
-    await run("tar", tar);
-    // Does what npm does then; links only its declared dependencies.
-    const { dependencies, bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    for (const file of Object.values<string>(bin)) chmodSync(join(root, file), 0o755);
-    for (const name of Object.keys(dependencies)) {
-      const link = join(folder.path, "node_modules", name);
-      mkdirSync(dirname(link), { recursive: true });
-      symlinkSync(join(packageRoot, "node_modules", name), link);
-    }
-  });
-  t.teardown(() => folder?.remove());
+  const folder = new OutsideFolder();
+  t.teardown(() => folder.remove());
+  const where = ["--ignore-scripts", "--pack-destination", folder.path];
+  await run("npm", ["pack", ...where], { cwd: packageRoot });
+  const [archive = ""] = readdirSync(folder.path);
+  const root = join(folder.path, "node_modules", "tollgate");
+  mkdirSync(root, { recursive: true });
+  const tar = ["-xzf", join(folder.path, archive), "-C", root, "--strip-components=1"];
+  await run("tar", tar);
+  // Does what npm does then; links only its declared dependencies.
+  const { dependencies, bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  for (const file of Object.values<string>(bin)) chmodSync(join(root, file), 0o755);
+  for (const name of Object.keys(dependencies)) {
+    const link = join(folder.path, "node_modules", name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(packageRoot, "node_modules", name), link);
+  }
 
   const filesBelow = (place: string, wanted: RegExp) =>
     readdirSync(place, { recursive: true, encoding: "utf8" })

@@ -16,9 +16,9 @@ import {
 import { isRefusal } from "../../../core/wire/refusal.ts";
 import { createCustomer } from "../../support/admin.ts";
 import { newCall } from "../../support/call.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { testModel } from "../../support/catalogue.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { type LocalServer, startLocalServer } from "../../support/local-server.ts";
-import { MESSAGES_REPLY } from "../../support/messages-reply.ts";
 import { assertReconciled, noCallsInFlight } from "../../support/proof.ts";
 import { Random } from "../../support/random.ts";
 import { paths, post } from "../../support/requests.ts";
@@ -111,35 +111,25 @@ t.test("is known by the session that its client names", async (t) => {
 t.test("finds the provider's cache of its prompt with three keys and two routes", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const provider = new CachingProvider();
-  let server: LocalServer;
-  let gateway: TestGateway;
-  t.before(async () => {
-    server = await provider.start();
-    const route = (upstream: string) => ({ upstream, model: upstream });
-    const model = (id: string, routes: object[]) => ({
-      id,
-      price_vnd_per_mtok: 10_000,
-      context_window: 100_000,
-      max_output_tokens: 1_000,
-      labels: ["streaming"],
-      standard: "messages",
-      routes,
-    });
-    const models = [model("one", [route("alone")]), model("many", [route("left"), route("right")])];
-    const catalogue = join(folder, "catalogue.yaml");
-    writeFileSync(catalogue, JSON.stringify({ models }));
-    const upstream = (...keys: string[]) => ({ protocols: { messages: server.url }, keys });
-    gateway = await startGateway({
-      config: {
-        catalogue,
-        upstreams: {
-          alone: upstream("key-alone"),
-          left: upstream("key-left-1", "key-left-2", "key-left-3"),
-          right: upstream("key-right-1", "key-right-2", "key-right-3"),
-        },
+  const server = await provider.start();
+  const route = (upstream: string) => ({ upstream, model: upstream });
+  const models = [
+    testModel("one", [route("alone")]),
+    testModel("many", [route("left"), route("right")]),
+  ];
+  const catalogue = join(folder, "catalogue.yaml");
+  writeFileSync(catalogue, JSON.stringify({ models }));
+  const upstream = (...keys: string[]) => ({ protocols: { messages: server.url }, keys });
+  const gateway = await startGateway({
+    config: {
+      catalogue,
+      upstreams: {
+        alone: upstream("key-alone"),
+        left: upstream("key-left-1", "key-left-2", "key-left-3"),
+        right: upstream("key-right-1", "key-right-2", "key-right-3"),
       },
-      plugins: { alias: { default_family: "any", families: { any: "one" } } },
-    });
+    },
+    plugins: { alias: { default_family: "any", families: { any: "one" } } },
   });
   t.teardown(async () => {
     await gateway.close();
@@ -175,6 +165,18 @@ t.test("finds the provider's cache of its prompt with three keys and two routes"
     await assertReconciled(gateway);
   });
 });
+
+/** 30 tokens of input, 10 of output. */
+const MESSAGES_REPLY = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "m",
+  content: [{ type: "text", text: "yes" }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 30, output_tokens: 10 },
+};
 
 /** A conversation of so many turns of its user, with a cache mark on the last one. */
 function turnsOf(name: string, turns: number): object[] {

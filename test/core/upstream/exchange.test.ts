@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import t, { type Test } from "tap";
 import { RequestBody } from "../../../core/body/request-body.ts";
+import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import { GONE, type Outcome } from "../../../core/plugin/call.ts";
 import { type ClientEnd, Exchange } from "../../../core/upstream/exchange.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
@@ -11,7 +12,7 @@ import { accepted, GATEWAY, swap } from "../config/files.ts";
 interface Given {
   /** True for a client that has left. */
   readonly gone?: boolean;
-  readonly protocol?: "messages" | "chat";
+  readonly protocol?: "messages" | "chat" | "images";
   /** More settings of the upstream. */
   readonly settings?: string;
   /** More fields of the request. */
@@ -34,8 +35,8 @@ const STREAM = EVENTS.map((each) => `event: ${each.type}\ndata: ${JSON.stringify
 async function setUp(t: Test, given: Given) {
   const { gone = false, protocol = "messages", settings = "", fields } = given;
   const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
-  const both = `chat: "http://127.0.0.1:9001", messages:`;
-  const gateway = swap(GATEWAY, "messages:", both);
+  const all = `chat: "http://127.0.0.1:9001", images: "http://127.0.0.1:9001", messages:`;
+  const gateway = swap(GATEWAY, "messages:", all);
   const config = await accepted(t, {
     "gateway.yaml": swap(gateway, "    keys:", `${settings}    keys:`),
   });
@@ -45,7 +46,7 @@ async function setUp(t: Test, given: Given) {
   const upstream = upstreams.get("main");
   assert.ok(upstream);
   t.capture(upstream.dispatcher, "dispatch", () => true);
-  const call = newCall();
+  const call = newCall(endpoints.find((it) => it.protocol === protocol));
   call.step("reading");
   call.step("requesting");
   call.stream = true;
@@ -168,6 +169,11 @@ t.test("a stream without content is left for another key", async (t) => {
       { protocol: "chat", settings: "    first_byte_seconds: 30\n" },
     ],
     ["after 2 minutes, as Messages show that they reason", 120, { protocol: "messages" }],
+    [
+      "after the time of a whole reply, if it is an image, which is silent until it is drawn",
+      300,
+      { protocol: "images", settings: "    first_byte_seconds: 30\n    reply_seconds: 300\n" },
+    ],
   ];
   for (const [what, seconds, given] of table) {
     const { exchange, call, clock } = await setUp(t, given);

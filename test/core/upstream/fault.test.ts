@@ -146,7 +146,7 @@ t.test("without a row the status decides", async (t) => {
     ["model", [404, 405, 410]],
     ["limit", [429]],
     ["caller", [400, 409, 413, 415, 422, 451]],
-    ["upstream", [300, 302, 307, 408, 424, 500, 502, 503, 529]],
+    ["upstream", [300, 302, 307, 408, 424, 499, 500, 502, 503, 529]],
   ] as const) {
     for (const status of statuses) {
       for (const text of [undefined, "<html>", "{}", "null", "[]", bodyOf({ message: "no" })]) {
@@ -182,6 +182,73 @@ t.test("an error in a successful reply has the status that it states", async (t)
     '{"error":null}',
   ]) {
     t.equal(refusedInBody(body), undefined, body);
+  }
+});
+
+t.test("a request that is refused within a stream is no failure of the provider", async (t) => {
+  const codes = [
+    ...["bio_policy", "cyber_policy", "misalignment_policy_violation", "invalid_prompt"],
+    ...["data_residency_mismatch", "content_filter", "content_policy_violation"],
+    ...["invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url"],
+    ...["image_too_large", "image_too_small", "image_parse_error", "invalid_image_mode"],
+    ...["image_content_policy_violation", "image_file_too_large", "empty_image_file"],
+    ...["unsupported_image_media_type", "failed_to_download_image", "image_file_not_found"],
+    // Alibaba's and Z.ai's
+    ...["data_inspection_failed", "DataInspectionFailed", "invalid_parameter_error"],
+    ...["InvalidParameter", "1210", "1214", "1261", "1301"],
+  ];
+  const expected = { fault: "caller", means: 400, triesOn: false, isCounted: false };
+  for (const code of codes) {
+    const error = { code, message: "x" };
+    const failed = JSON.stringify({ type: "response.failed", response: { error } });
+    for (const body of [failed, bodyOf(error), JSON.stringify({ type: "error", ...error })]) {
+      t.match(refusedBy(200, body), { ...expected, says: undefined }, body);
+    }
+  }
+  for (const [error, status = 400] of [
+    [{ type: "invalid_request", message: "x" }],
+    [{ type: "image_generation_user_error", code: "moderation_blocked", message: "x" }],
+    // MiniMax, Moonshot, DeepSeek, Anthropic and Google
+    [{ type: "bad_request_error", message: "invalid params (2013)", http_code: "400" }],
+    [{ type: "unprocessable_entity_error", message: "x", http_code: "422" }, 422],
+    [{ type: "content_filter", code: 400, message: "considered high risk" }],
+    [{ type: "invalid_request_error", message: "Content Exists Risk" }],
+    [{ type: "invalid_request_error", message: "Output blocked by content filtering policy" }],
+    [{ code: 400, status: "INVALID_ARGUMENT", message: "x" }],
+  ] as const) {
+    t.match(refusedBy(200, bodyOf(error)), { ...expected, means: status }, JSON.stringify(error));
+  }
+  const flex = bodyOf({ code: "flex_unavailable", message: "x" });
+  t.match(refusedBy(200, flex), { fault: "limit", means: 429 });
+  t.match(refusedBy(200, bodyOf({ type: "constructor", message: "x" })), { means: 502 });
+});
+
+t.test("what OpenAI's checks refuse keeps its text and code, and no key rests", async (t) => {
+  for (const code of ["cyber_policy", "bio_policy", "misalignment_policy_violation"]) {
+    const text = bodyOf({ code, message: "This content was flagged for possible risk." });
+    for (const [status, means] of [
+      [200, 400],
+      [400, 400],
+      [403, 403],
+      [502, 400],
+    ] as const) {
+      const refused = refusedBy(status, text);
+      t.match(refused, { fault: "caller", means, row: "openai/policy", says: undefined, code });
+      t.notOk(refused.triesOn || refused.isCounted || isForOperator(refused), `${status} ${code}`);
+    }
+  }
+});
+
+t.test("MiniMax refuses content by its words, under any status", async (t) => {
+  for (const message of ["input new_sensitive (1026)", "output new_sensitive (1027)"]) {
+    for (const [status, means] of [
+      [200, 400],
+      [422, 422],
+      [500, 400],
+    ] as const) {
+      const refused = refusedBy(status, bodyOf({ type: "api_error", message }));
+      t.match(refused, { fault: "caller", means, triesOn: false, row: "minimax/filter" });
+    }
   }
 });
 

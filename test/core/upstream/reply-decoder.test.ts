@@ -1,10 +1,7 @@
 import t from "tap";
 import { billedCall, customerWith } from "../../support/billed.ts";
-import {
-  type GatewayOfKinds,
-  PRICE_VND_PER_MTOK,
-  startGatewayOfKinds,
-} from "../../support/gateway-of-kinds.ts";
+import { TEST_PRICE_VND_PER_MTOK } from "../../support/catalogue.ts";
+import { startGatewayOfKinds } from "../../support/gateway-of-kinds.ts";
 import { type Answer, deliveredText, eventsOf, paths, post } from "../../support/requests.ts";
 import {
   type Behaviour,
@@ -23,18 +20,15 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 
 t.test("a stream in a provider's own format", async (t) => {
   const providers: SignedProvider[] = [];
-  let gateway: GatewayOfKinds;
 
-  t.before(async () => {
-    const upstreams: Record<string, object> = {};
-    for (const [name, behaviour] of Object.entries(BEHAVIOURS)) {
-      const provider = await startSignedProvider(SECRET, behaviour);
-      providers.push(provider);
-      upstreams[name] = { kind: "signing", address: provider.url, secret: SECRET };
-    }
-    const models = Object.fromEntries(Object.keys(BEHAVIOURS).map((name) => [name, [name]]));
-    gateway = await startGatewayOfKinds(signing, upstreams, models);
-  });
+  const upstreams: Record<string, object> = {};
+  for (const [name, behaviour] of Object.entries(BEHAVIOURS)) {
+    const provider = await startSignedProvider(SECRET, behaviour);
+    providers.push(provider);
+    upstreams[name] = { kind: "signing", address: provider.url, secret: SECRET };
+  }
+  const models = Object.fromEntries(Object.keys(BEHAVIOURS).map((name) => [name, [name]]));
+  const gateway = await startGatewayOfKinds(signing, upstreams, models);
   t.teardown(async () => {
     await gateway.close();
     await Promise.all(providers.map((provider) => provider.stop()));
@@ -58,7 +52,7 @@ t.test("a stream in a provider's own format", async (t) => {
       t.equal(deliveredText(answer.text), "signed and served");
       t.equal(eventsOf(answer.text).at(-1).type, "message_stop");
       const { input_tokens, output_tokens } = USED;
-      const cost_vnd = String(((input_tokens + output_tokens) * PRICE_VND_PER_MTOK) / 1e6);
+      const cost_vnd = String(((input_tokens + output_tokens) * TEST_PRICE_VND_PER_MTOK) / 1e6);
       t.strictSame(
         [record["input_tokens"], record["output_tokens"], record["cost_vnd"]],
         [input_tokens, output_tokens, cost_vnd],

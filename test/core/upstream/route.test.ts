@@ -10,14 +10,14 @@ import { accepted, CATALOGUE, GATEWAY, swap } from "../config/files.ts";
 const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
 
 /** A model with these routes, each written `upstream`, `upstream*weight` or `upstream@priority`. */
-async function setUp(t: Test, written: readonly string[]) {
+async function setUp(t: Test, written: readonly string[], keys: readonly string[] = ["k"]) {
   const routes = written.map((text) => {
     const [, upstream, weight = "1", priority = "0"] =
       /^(\w+)(?:\*(\d+))?(?:@(\d+))?$/.exec(text) ?? [];
     return `{ upstream: ${upstream}, model: m, weight: ${weight}, priority: ${priority} }`;
   });
   const upstream = (name: string) =>
-    `  ${name}:\n    protocols: { messages: "http://127.0.0.1:9001" }\n    keys: [k]\n`;
+    `  ${name}:\n    protocols: { messages: "http://127.0.0.1:9001" }\n    keys: [${keys.join(", ")}]\n`;
   const names = ["a", "b", "c"].map(upstream).join("");
   const list = `routes: [${routes.join(", ")}]`;
   const config = await accepted(t, {
@@ -40,16 +40,22 @@ function open(upstreams: ConnectedUpstreams, name: string): void {
 function wanted(
   model: Model,
   protocol: Protocol,
-  { conversation = 0, tried = [] }: Partial<Wanted> = {},
+  { conversation = 0, tried = [], keyFailed = false }: Partial<Wanted> = {},
 ): Wanted {
-  return { model, protocol, conversation, excluded: [], tried, keyFailed: false };
+  return { model, protocol, conversation, excluded: [], tried, keyFailed };
 }
 
-/** The upstreams in the order in which a call that always fails tries them. */
-function order(model: Model, upstreams: ConnectedUpstreams, conversation = 0): string {
+/** The upstreams in the order in which a call that always fails tries them. `keyFailed`: because of its keys. */
+function order(
+  model: Model,
+  upstreams: ConnectedUpstreams,
+  conversation = 0,
+  keyFailed = false,
+): string {
   const tried: Way[] = [];
   for (;;) {
-    const way = chooseWay(wanted(model, "messages", { conversation, tried }), upstreams);
+    const options = { conversation, tried, keyFailed };
+    const way = chooseWay(wanted(model, "messages", options), upstreams);
     if (!way) return tried.map(({ route }) => route.upstream).join(" ");
     tried.push(way);
   }
@@ -88,6 +94,17 @@ t.test("the choice of a route", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1"]);
     t.equal(chooseWay(wanted(model, "chat"), upstreams), undefined);
   });
+
+  t.test(
+    "gives another key a turn after one is refused, and another upstream after two",
+    async (t) => {
+      const keys = ["k1", "k2", "k3", "k4", "k5", "k6"];
+      const { model, upstreams } = await setUp(t, ["a", "b@1", "c@2"], keys);
+      t.match(order(model, upstreams, 0, true), /^a a b b c c a /);
+      const alone = await setUp(t, ["a"], keys);
+      t.equal(order(alone.model, alone.upstreams, 0, true), "a a a a a a");
+    },
+  );
 
   t.test("tries an upstream with an open breaker last", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1", "c@2"]);

@@ -4,14 +4,14 @@ import { arrayOf, isObject, objectOf } from "../../../core/process/json.ts";
 import { makePng } from "../../../plugins/simulator/png.ts";
 import { admin, type Customer } from "../../support/admin.ts";
 import { assertNotCharged, billedCall, customerWith } from "../../support/billed.ts";
+import { TEST_PRICE_VND_PER_MTOK } from "../../support/catalogue.ts";
 import {
   type GatewayOfKinds,
   PRICE_VND_PER_IMAGE,
-  PRICE_VND_PER_MTOK,
   startGatewayOfKinds,
 } from "../../support/gateway-of-kinds.ts";
 import { noCallsInFlight } from "../../support/proof.ts";
-import { type Answer, eventsOf, openStream, paths, post, send } from "../../support/requests.ts";
+import { type Answer, openStream, paths, post, send } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
 import { type SignedProvider, startSignedProvider, USED } from "./kinds/signed-provider.ts";
 import { signing } from "./kinds/signing.ts";
@@ -20,132 +20,91 @@ import { startTokenServer, type TokenServer } from "./kinds/token-server.ts";
 const SECRETS = { first: "first-secret", second: "second-secret", broken: "broken-secret" };
 const TOKEN = "a-token-to-keep";
 /** The cost of a call that uses `USED`, in đ. */
-const COST_VND = String(((USED.input_tokens + USED.output_tokens) * PRICE_VND_PER_MTOK) / 1e6);
+const COST_VND = String(((USED.input_tokens + USED.output_tokens) * TEST_PRICE_VND_PER_MTOK) / 1e6);
 
 /** The upstreams of each model. */
 const MODELS = {
-  plain: ["first"],
   retried: ["broken", "second"],
   "req/image": ["first"],
   "req/image-retried": ["broken", "second"],
   passed: ["forms", "second"],
 };
 
-for (const token of [undefined, TOKEN]) {
-  t.test(`a kind that signs, ${token ? "with a fetched token" : "synchronously"}`, async (t) => {
-    let first: SignedProvider;
-    let second: SignedProvider;
-    let broken: SignedProvider;
-    let tokens: TokenServer;
-    let gateway: GatewayOfKinds;
-
-    t.before(async () => {
-      first = await startSignedProvider(SECRETS.first, "serves", token);
-      second = await startSignedProvider(SECRETS.second, "serves", token);
-      broken = await startSignedProvider(SECRETS.broken, "fails", token);
-      tokens = await startTokenServer(TOKEN);
-      const upstream = (provider: SignedProvider, secret: string, more: object = {}) => ({
-        kind: "signing",
-        address: provider.url,
-        secret,
-        ...(token && { token_address: tokens.url }),
-        ...more,
-      });
-      const upstreams = {
-        first: upstream(first, SECRETS.first),
-        second: upstream(second, SECRETS.second),
-        broken: upstream(broken, SECRETS.broken),
-        forms: upstream(first, SECRETS.first, { forms_only: true }),
-      };
-      gateway = await startGatewayOfKinds(signing, upstreams, MODELS);
-    });
-    t.teardown(async () => {
-      await gateway.close();
-      await Promise.all([first, second, broken, tokens].map((server) => server.stop()));
-    });
-
-    async function charged(customer: Customer, answer: Answer, vnd: string): Promise<void> {
-      assert.equal(answer.status, 200, answer.text);
-      assert.equal((await billedCall(gateway, customer))["cost_vnd"], vnd);
-      assert.equal(first.refused + second.refused + broken.refused, 0, "every signature was good");
-    }
-
-    t.test("serves a whole reply", async (t) => {
-      const customer = await customerWith(gateway);
-      const answer = await post(gateway, paths.messages, customer, messages("plain"));
-      t.equal(answer.json.content[0].text, "signed and served");
-      await charged(customer, answer, COST_VND);
-      const request = first.requests.at(-1);
-      t.equal(request?.path, "/model/plain-0/invoke");
-      t.strictSame(Object.keys(JSON.parse(request?.body ?? "")), ["max_tokens", "messages"]);
-    });
-
-    t.test("serves a stream", async (t) => {
-      const customer = await customerWith(gateway);
-      const body = { ...messages("plain"), stream: true };
-      const answer = await post(gateway, paths.messages, customer, body);
-      t.equal(eventsOf(answer.text).at(-1).type, "message_stop");
-      await charged(customer, answer, COST_VND);
-      t.equal(first.requests.at(-1)?.path, "/model/plain-0/invoke-stream");
-    });
-
-    t.test("signs the encoded bytes of a form", async (t) => {
-      const customer = await customerWith(gateway);
-      const answer = await send(gateway, paths.edits, imageEdit(customer, "req/image"));
-      await charged(customer, answer, String(PRICE_VND_PER_IMAGE));
-      const request = first.requests.at(-1);
-      t.match(request?.contentType ?? "", /^multipart\/form-data; boundary=tollgate-/);
-      t.match(request?.body ?? "", /name="model"\r\n\r\nimage-0\r\n/);
-    });
-
-    for (const stream of [false, true]) {
-      t.test(`signs again for the next route's own address, streamed: ${stream}`, async (t) => {
-        const customer = await customerWith(gateway);
-        const body = { ...messages("retried"), stream };
-        const answer = await post(gateway, paths.messages, customer, body);
-        await charged(customer, answer, COST_VND);
-        const operation = stream ? "invoke-stream" : "invoke";
-        t.equal(broken.requests.at(-1)?.path, `/model/retried-0/${operation}`);
-        t.equal(second.requests.at(-1)?.path, `/model/retried-1/${operation}`);
-      });
-    }
-
-    t.test("signs a form again for the next route, with that route's model", async (t) => {
-      const customer = await customerWith(gateway);
-      const answer = await send(gateway, paths.edits, imageEdit(customer, "req/image-retried"));
-      await charged(customer, answer, String(PRICE_VND_PER_IMAGE));
-      t.match(broken.requests.at(-1)?.body ?? "", /\r\n\r\nimage-retried-0\r\n/);
-      t.match(second.requests.at(-1)?.body ?? "", /\r\n\r\nimage-retried-1\r\n/);
-    });
-
-    t.test("leaves a request that it cannot express to the next route", async (t) => {
-      const customer = await customerWith(gateway);
-      const before = first.requests.length;
-      const answer = await post(gateway, paths.messages, customer, messages("passed"));
-      await charged(customer, answer, COST_VND);
-      t.equal(first.requests.length, before);
-    });
-
-    t.test("is shown to operators without its secret", async (t) => {
-      const response = await fetch(`${gateway.url}/admin/v1/upstreams`, {
-        headers: { authorization: `Bearer ${gateway.adminToken}` },
-      });
-      const text = await response.text();
-      t.ok(text.includes(`"name":"first","kind":"signing","address":"${first.url}"`), text);
-      t.notMatch(text, /-secret/);
-    });
-
-    if (token) {
-      t.test("caches its token", async (t) => {
-        t.equal(tokens.asked, Object.keys(SECRETS).length, "one for each upstream");
-      });
-    }
+t.test("a kind that signs, with a fetched token", async (t) => {
+  const first = await startSignedProvider(SECRETS.first, "serves", TOKEN);
+  const second = await startSignedProvider(SECRETS.second, "serves", TOKEN);
+  const broken = await startSignedProvider(SECRETS.broken, "fails", TOKEN);
+  const tokens = await startTokenServer(TOKEN);
+  const upstream = (provider: SignedProvider, secret: string, more: object = {}) => ({
+    kind: "signing",
+    address: provider.url,
+    secret,
+    token_address: tokens.url,
+    ...more,
   });
-}
+  const upstreams = {
+    first: upstream(first, SECRETS.first),
+    second: upstream(second, SECRETS.second),
+    broken: upstream(broken, SECRETS.broken),
+    forms: upstream(first, SECRETS.first, { forms_only: true }),
+  };
+  const gateway = await startGatewayOfKinds(signing, upstreams, MODELS);
+  t.teardown(async () => {
+    await gateway.close();
+    await Promise.all([first, second, broken, tokens].map((server) => server.stop()));
+  });
+
+  async function charged(customer: Customer, answer: Answer, vnd: string): Promise<void> {
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal((await billedCall(gateway, customer))["cost_vnd"], vnd);
+    assert.equal(first.refused + second.refused + broken.refused, 0, "every signature was good");
+  }
+
+  t.test("signs the encoded bytes of a form", async (t) => {
+    const customer = await customerWith(gateway);
+    const answer = await send(gateway, paths.edits, imageEdit(customer, "req/image"));
+    await charged(customer, answer, String(PRICE_VND_PER_IMAGE));
+    const request = first.requests.at(-1);
+    t.match(request?.contentType ?? "", /^multipart\/form-data; boundary=tollgate-/);
+    t.match(request?.body ?? "", /name="model"\r\n\r\nimage-0\r\n/);
+  });
+
+  for (const stream of [false, true]) {
+    t.test(`signs again for the next route's own address, streamed: ${stream}`, async (t) => {
+      const customer = await customerWith(gateway);
+      const body = { ...messages("retried"), stream };
+      const answer = await post(gateway, paths.messages, customer, body);
+      await charged(customer, answer, COST_VND);
+      const operation = stream ? "invoke-stream" : "invoke";
+      t.equal(broken.requests.at(-1)?.path, `/model/retried-0/${operation}`);
+      t.equal(second.requests.at(-1)?.path, `/model/retried-1/${operation}`);
+    });
+  }
+
+  t.test("signs a form again for the next route, with that route's model", async (t) => {
+    const customer = await customerWith(gateway);
+    const answer = await send(gateway, paths.edits, imageEdit(customer, "req/image-retried"));
+    await charged(customer, answer, String(PRICE_VND_PER_IMAGE));
+    t.match(broken.requests.at(-1)?.body ?? "", /\r\n\r\nimage-retried-0\r\n/);
+    t.match(second.requests.at(-1)?.body ?? "", /\r\n\r\nimage-retried-1\r\n/);
+  });
+
+  t.test("leaves a request that it cannot express to the next route", async (t) => {
+    const customer = await customerWith(gateway);
+    const before = first.requests.length;
+    const answer = await post(gateway, paths.messages, customer, messages("passed"));
+    await charged(customer, answer, COST_VND);
+    t.equal(first.requests.length, before);
+  });
+
+  t.test("caches its token", async (t) => {
+    t.equal(tokens.asked, Object.keys(SECRETS).length, "one for each upstream");
+  });
+});
 
 t.test("asynchronous credentials", async (t) => {
-  let provider: SignedProvider;
-  let second: SignedProvider;
+  const provider = await startSignedProvider(SECRETS.first, "serves", TOKEN);
+  const second = await startSignedProvider(SECRETS.second, "serves");
   let tokens: TokenServer;
   let gateway: GatewayOfKinds;
 
@@ -156,10 +115,6 @@ t.test("asynchronous credentials", async (t) => {
     const models = { alone: ["token"], backed: ["token", "other"] };
     gateway = await startGatewayOfKinds(signing, { token, other }, models, changes);
   };
-  t.before(async () => {
-    provider = await startSignedProvider(SECRETS.first, "serves", TOKEN);
-    second = await startSignedProvider(SECRETS.second, "serves");
-  });
   t.beforeEach(async () => {
     tokens = await startTokenServer(TOKEN);
   });

@@ -115,11 +115,3 @@ for (const [ends, reason, end] of ENDS) {
     },
   );
 }
-
-t.test("a call whose provider has worked on it for a while is not sent again", async (t) => {
-  const { behaves, call, open } = await setUp(t);
-  await open(1);
-  behaves((response) => setTimeout(() => response.socket?.resetAndDestroy(), 5_500));
-  const { status, attempts } = await call();
-  t.strictSame({ status, attempts }, { status: 502, attempts: 1 });
-});

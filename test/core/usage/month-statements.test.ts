@@ -5,10 +5,10 @@ import type { OutboxEntry } from "../../../core/money/outbox-entry.ts";
 import { newId } from "../../../core/process/id.ts";
 import { dayOf } from "../../../core/process/vietnam-day.ts";
 import type { MonthRow } from "../../../core/usage/books.ts";
-import { type UsageBooks, usageBooksOf } from "../../../core/usage/usage-books.ts";
+import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { Random } from "../../support/random.ts";
 import { charge, debit, fundedAccount, topUp } from "../money/ledger/fixtures.ts";
-import { startTestLedger, type TestLedger } from "../money/ledger/test-ledger.ts";
+import { startTestLedger } from "../money/ledger/test-ledger.ts";
 
 const DAY_MS = 86_400_000;
 const CURRENT = dayOf(new Date()).slice(0, 7);
@@ -25,8 +25,6 @@ interface LedgerRow {
 }
 
 t.test("statements by month", async (t) => {
-  let books: TestLedger;
-  let months: UsageBooks["months"];
   const accounts: string[] = [];
 
   async function commit(entries: readonly OutboxEntry[]): Promise<void> {
@@ -111,23 +109,21 @@ t.test("statements by month", async (t) => {
     );
   }
 
-  t.before(async () => {
-    books = await startTestLedger(6);
-    await books.ledger.start();
-    months = usageBooksOf(books.ledger.database).months;
-    await months.prepare();
-    for (let n = 0; n < 4; n++) {
-      const account = await fundedAccount(books.ledger, 1_000_000n);
-      accounts.push(account);
-      for (let steps = 0; steps < 40; steps++) await step(account);
-      await spread(account, 0n, Date.now() - 130 * DAY_MS, 120);
-    }
-    const [busy = ""] = accounts;
-    const before = await lastId(busy);
-    await commit(Array.from({ length: 5_000 }, () => someCharge(busy)));
-    await spread(busy, before, Date.now() - 8 * DAY_MS, 7);
-  });
-  t.teardown(() => books?.stop());
+  const books = await startTestLedger(6);
+  t.teardown(() => books.stop());
+  await books.ledger.start();
+  const months = usageBooksOf(books.ledger.database).months;
+  await months.prepare();
+  for (let n = 0; n < 4; n++) {
+    const account = await fundedAccount(books.ledger, 1_000_000n);
+    accounts.push(account);
+    for (let steps = 0; steps < 40; steps++) await step(account);
+    await spread(account, 0n, Date.now() - 130 * DAY_MS, 120);
+  }
+  const [busy = ""] = accounts;
+  const before = await lastId(busy);
+  await commit(Array.from({ length: 5_000 }, () => someCharge(busy)));
+  await spread(busy, before, Date.now() - 8 * DAY_MS, 7);
 
   t.test("are closed once, though three gateways close them at once", async (t) => {
     const counts = await Promise.all([closeAll(), closeAll(), closeAll()]);

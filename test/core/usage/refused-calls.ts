@@ -3,8 +3,7 @@ import { newId } from "../../../core/process/id.ts";
 import type { RefusedCall, RefusedCount } from "../../../core/usage/books.ts";
 import { addRefusedCalls, dropRefusedCalls } from "../../../core/usage/refused-calls.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
-import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
-import { AT } from "../money/ledger/fixtures.ts";
+import { AT, type LedgerUnderTest } from "../money/ledger/fixtures.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -78,6 +77,11 @@ export function refusedCallsTests(t: Test, get: () => LedgerUnderTest): void {
     t.strictSame(await found({ to: new Date(midnight) }), [5]);
     t.strictSame(await found({ to: new Date(midnight + 1) }), [5, 1, 5], "in Vietnam");
     t.strictSame(await found({ key: other.keyId }), [1]);
+    const lastOf = async (filter: Parameters<typeof books.refused>[1]) =>
+      (await books.refused(accountId, filter)).last.length;
+    t.equal(await lastOf({ key: other.keyId }), 0);
+    t.equal(await lastOf({ to: new Date(midnight) }), 0);
+    t.equal(await lastOf({ to: new Date(midnight + 1) }), 20);
     await dropRefusedCalls(database, new Date(AT));
     t.strictSame(await found({}), [5, 1], "what is older is dropped");
   });

@@ -5,14 +5,13 @@ import {
   TAKEN_BACK_REFERENCE,
   VOUCHER_REFERENCE,
 } from "../../../core/money/ledger/corrections.ts";
-import type { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import { newId } from "../../../core/process/id.ts";
 import { dayOf } from "../../../core/process/vietnam-day.ts";
 import type { ReportDimension, ReportRow } from "../../../core/usage/books.ts";
 import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { Random } from "../../support/random.ts";
 import { charge, debit, fundedAccount, topUp } from "../money/ledger/fixtures.ts";
-import { startTestLedger, type TestLedger } from "../money/ledger/test-ledger.ts";
+import { startTestLedger } from "../money/ledger/test-ledger.ts";
 
 const DAY_MS = 86_400_000;
 const FIRST = Date.UTC(2025, 10, 20);
@@ -32,10 +31,7 @@ const BY: Readonly<Record<ReportDimension, string>> = {
 const random = Random.printed();
 
 t.test("the sums of a report", async (t) => {
-  let books: TestLedger;
-  let ledger: PostgresLedger;
   const accounts: { readonly id: string; readonly keys: readonly string[] }[] = [];
-  let reports: ReturnType<typeof usageBooksOf>;
 
   function randomCall({ id, keys } = random.pick(accounts)) {
     const charged = random.below(100);
@@ -58,26 +54,24 @@ t.test("the sums of a report", async (t) => {
     });
   }
 
-  t.before(async () => {
-    books = await startTestLedger(6);
-    ledger = books.ledger;
-    await ledger.start();
-    reports = usageBooksOf(ledger.database);
-    for (let n = 0; n < 4; n++) {
-      const keys = Array.from({ length: n + 1 }, () => randomUUID());
-      accounts.push({ id: await fundedAccount(ledger, CREDIT), keys });
-    }
-    // These calls are recorded before the plugin is listed.
-    await ledger.commit(Array.from({ length: 100 }, () => randomCall()));
-    await reports.prepareReport();
-    // Commits run side by side. Some calls are committed twice.
-    for (let round = 0; round < 5; round++) {
-      const batches = accounts.map((one) => Array.from({ length: 30 }, () => randomCall(one)));
-      const twice = random.pick(batches);
-      await Promise.all([...batches, twice].map((batch) => ledger.commit(batch)));
-    }
-  });
-  t.teardown(() => books?.stop());
+  const books = await startTestLedger(6);
+  t.teardown(() => books.stop());
+  const ledger = books.ledger;
+  await ledger.start();
+  const reports = usageBooksOf(ledger.database);
+  for (let n = 0; n < 4; n++) {
+    const keys = Array.from({ length: n + 1 }, () => randomUUID());
+    accounts.push({ id: await fundedAccount(ledger, CREDIT), keys });
+  }
+  // These calls are recorded before the plugin is listed.
+  await ledger.commit(Array.from({ length: 100 }, () => randomCall()));
+  await reports.prepareReport();
+  // Commits run side by side. Some calls are committed twice.
+  for (let round = 0; round < 5; round++) {
+    const batches = accounts.map((one) => Array.from({ length: 30 }, () => randomCall(one)));
+    const twice = random.pick(batches);
+    await Promise.all([...batches, twice].map((batch) => ledger.commit(batch)));
+  }
 
   /** Adds up the records themselves. */
   async function ofRecords(by: ReportDimension, from: string, to: string): Promise<ReportRow[]> {

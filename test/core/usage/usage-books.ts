@@ -3,8 +3,7 @@ import type { Test } from "tap";
 import { newId } from "../../../core/process/id.ts";
 import type { UsageFilter } from "../../../core/usage/books.ts";
 import { type UsageBooks, usageBooksOf } from "../../../core/usage/usage-books.ts";
-import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
-import { AT, charge, fundedAccount } from "../money/ledger/fixtures.ts";
+import { AT, charge, fundedAccount, type LedgerUnderTest } from "../money/ledger/fixtures.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -87,6 +86,13 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(total.chargedMicroVnd, 110n);
     t.equal(isCut, false);
     t.equal((await books.sums(accountId, ["day"], { model: "a" })).total.chargedMicroVnd, 30n);
+    t.equal((await books.sums(accountId, ["day"], { key: two })).total.chargedMicroVnd, 70n);
+    // Midnight in Vietnam: of a period's end it is the first instant that is left out.
+    const midnight = new Date(Date.UTC(2025, 5, 15, 17));
+    const [first, second] = await Promise.all(
+      [{ to: midnight }, { from: midnight }].map((days) => books.sums(accountId, ["day"], days)),
+    );
+    t.strictSame([first?.total.chargedMicroVnd, second?.total.chargedMicroVnd], [60n, 50n]);
     const none = await books.sums(accountId, ["day"], { model: "none" });
     t.strictSame([none.sums, none.total.calls, none.total.chargedMicroVnd], [[], 0, 0n]);
     const unused = newId(AT);

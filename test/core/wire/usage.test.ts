@@ -12,17 +12,16 @@ function fromReply(protocol: Protocol, reply: Record<string, unknown>): Usage {
   return usage;
 }
 
-/** Usage and delivered text of a stream, each event given as its type and JSON. */
+/** Usage and delivered text of a stream: an event's name is its type, if it has one. */
 function fromStream(
   protocol: Protocol,
-  events: readonly (readonly [string | undefined, unknown])[],
+  ...events: readonly { readonly [name: string]: unknown; readonly type?: string }[]
 ): { usage: Usage; delivered: Delivered } {
   const usage = new Usage();
   const delivered = new Delivered();
-  const text = events.map(([type, data]) => {
-    const json = typeof data === "string" ? data : JSON.stringify(data);
-    return `${type === undefined ? "" : `event: ${type}\n`}data: ${json}\n\n`;
-  });
+  const text = events.map(
+    (event) => `${event.type ? `event: ${event.type}\n` : ""}data: ${JSON.stringify(event)}\n\n`,
+  );
   new SseReader().push(Buffer.from(text.join("")), (event) => {
     wires[protocol].readEvent(event, usage);
     wires[protocol].countDelta(event, delivered);
@@ -37,116 +36,81 @@ function assertUsage(usage: Usage, expected: Partial<Usage>): void {
   assert.deepEqual(got, expected);
 }
 
-t.test("usage of the Messages protocol", async (t) => {
-  t.test("adds cache reads and writes to the input, which excludes them", async () => {
-    const usage = fromReply("messages", {
-      usage: {
-        input_tokens: 10,
-        cache_read_input_tokens: 100,
-        cache_creation_input_tokens: 1000,
-        output_tokens: 7,
-        output_tokens_details: { thinking_tokens: 3 },
-      },
-    });
-    assertUsage(usage, {
-      inputTokens: 1110,
-      cacheReadTokens: 100,
-      cacheWriteTokens: 1000,
-      outputTokens: 7,
-      reasoningTokens: 3,
-      inputReported: true,
-      outputReported: true,
-    });
+/** Reports of usage: the protocol with a report, and what is read of it. */
+const REPORTS = `
+adds cache reads and writes to the input, which excludes them
+  messages {"input_tokens":10,"cache_read_input_tokens":100,"cache_creation_input_tokens":1000,"output_tokens":7,"output_tokens_details":{"thinking_tokens":3}}
+  {"inputTokens":1110,"cacheReadTokens":100,"cacheWriteTokens":1000,"outputTokens":7,"reasoningTokens":3,"inputReported":true,"outputReported":true}
+finds cached tokens inside the input
+  chat {"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":60},"completion_tokens_details":{"reasoning_tokens":15}}
+  {"inputTokens":100,"cacheReadTokens":60,"outputTokens":20,"reasoningTokens":15}
+adds reasoning tokens that a provider counts only in the total
+  chat {"prompt_tokens":100,"completion_tokens":20,"total_tokens":320,"completion_tokens_details":{"reasoning_tokens":200}}
+  {"inputTokens":100,"outputTokens":220,"reasoningTokens":200}
+adds image tokens reported beside the input
+  chat {"prompt_tokens":10,"completion_tokens":5,"image_tokens":100,"total_tokens":115}
+  {"inputTokens":110}
+adds no image tokens that the input includes
+  chat {"prompt_tokens":110,"completion_tokens":5,"image_tokens":100,"total_tokens":115}
+  {"inputTokens":110}
+finds cached tokens and reasoning
+  responses {"input_tokens":50,"input_tokens_details":{"cached_tokens":20},"output_tokens":9,"output_tokens_details":{"reasoning_tokens":4}}
+  {"inputTokens":50,"cacheReadTokens":20,"outputTokens":9,"reasoningTokens":4}`;
+
+for (const row of REPORTS.trim().split(/\n(?=\S)/)) {
+  const [title, report = "", expected = ""] = row.split("\n  ");
+  const at = report.indexOf(" ");
+  const protocol = report.slice(0, at) as Protocol;
+  t.test(`usage of the protocol ${protocol} ${title}`, async () => {
+    const usage = JSON.parse(report.slice(at));
+    assertUsage(fromReply(protocol, { usage }), JSON.parse(expected));
   });
+}
+
+t.test("usage of the Messages protocol", async (t) => {
+  const first = (usage: object) => ({ type: "message_start", message: { usage } });
+  const last = (usage: object) => ({ type: "message_delta", delta: {}, usage });
+  const delta = (delta: object) => ({ type: "content_block_delta", index: 0, delta });
 
   t.test("takes the input from the first event and the output from the last", async (t) => {
-    const { usage, delivered } = fromStream("messages", [
-      [
-        "message_start",
-        { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 1 } } },
-      ],
-      [
-        "content_block_delta",
-        { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "four" } },
-      ],
-      ["message_delta", { type: "message_delta", delta: {}, usage: { output_tokens: 5 } }],
-      ["message_delta", { type: "message_delta", delta: {}, usage: { output_tokens: 8 } }],
-    ]);
+    const { usage, delivered } = fromStream(
+      "messages",
+      first({ input_tokens: 9, output_tokens: 1 }),
+      delta({ type: "text_delta", text: "four" }),
+      last({ output_tokens: 5 }),
+      last({ output_tokens: 8 }),
+    );
     assertUsage(usage, { inputTokens: 9, outputTokens: 8, outputReported: true });
     t.equal(delivered.asciiBytes, 4);
   });
 
   t.test("lets a later report of the input replace an earlier one, part by part", async () => {
-    const { usage } = fromStream("messages", [
-      [
-        "message_start",
-        {
-          type: "message_start",
-          message: { usage: { input_tokens: 0, cache_read_input_tokens: 5 } },
-        },
-      ],
-      ["message_delta", { type: "message_delta", usage: { input_tokens: 20, output_tokens: 2 } }],
-    ]);
+    const { usage } = fromStream(
+      "messages",
+      first({ input_tokens: 0, cache_read_input_tokens: 5 }),
+      last({ input_tokens: 20, output_tokens: 2 }),
+    );
     assertUsage(usage, { inputTokens: 25, cacheReadTokens: 5, outputTokens: 2 });
   });
 
-  t.test(
-    "is incomplete until the last event, since the first has only a provisional count",
-    async () => {
-      const { usage } = fromStream("messages", [
-        [
-          "message_start",
-          { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 4 } } },
-        ],
-      ]);
-      assertUsage(usage, { inputReported: true, outputReported: false });
-    },
-  );
+  t.test("is incomplete until the last event: the first has a provisional count", async () => {
+    const { usage } = fromStream("messages", first({ input_tokens: 9, output_tokens: 4 }));
+    assertUsage(usage, { inputReported: true, outputReported: false });
+  });
 
   t.test("counts text, thinking and arguments of tools as delivered", async (t) => {
-    const delta = (delta: object) =>
-      ["content_block_delta", { type: "content_block_delta", delta }] as const;
-    const { delivered } = fromStream("messages", [
+    const { delivered } = fromStream(
+      "messages",
       delta({ type: "text_delta", text: "ab" }),
       delta({ type: "thinking_delta", thinking: "cde" }),
       delta({ type: "input_json_delta", partial_json: '{"f":1}' }),
       delta({ type: "signature_delta", signature: "not a word of it" }),
-    ]);
+    );
     t.equal(delivered.asciiBytes, 2 + 3 + 7);
   });
 });
 
 t.test("usage of the Chat Completions protocol", async (t) => {
-  t.test("finds cached tokens inside the input", async () => {
-    const usage = fromReply("chat", {
-      usage: {
-        prompt_tokens: 100,
-        completion_tokens: 20,
-        total_tokens: 120,
-        prompt_tokens_details: { cached_tokens: 60 },
-        completion_tokens_details: { reasoning_tokens: 15 },
-      },
-    });
-    assertUsage(usage, {
-      inputTokens: 100,
-      cacheReadTokens: 60,
-      outputTokens: 20,
-      reasoningTokens: 15,
-    });
-  });
-
-  t.test("adds reasoning tokens that a provider counts only in the total", async () => {
-    const usage = fromReply("chat", {
-      usage: {
-        prompt_tokens: 100,
-        completion_tokens: 20,
-        total_tokens: 320,
-        completion_tokens_details: { reasoning_tokens: 200 },
-      },
-    });
-    assertUsage(usage, { inputTokens: 100, outputTokens: 220, reasoningTokens: 200 });
-  });
-
   t.test("never charges as many tokens of thinking and of the cache twice", async (t) => {
     const usage = {
       prompt_tokens: 500,
@@ -183,36 +147,18 @@ t.test("usage of the Chat Completions protocol", async (t) => {
   });
 
   t.test("takes the last of several cumulative reports", async () => {
-    const report = (completion_tokens: number) =>
-      [
-        undefined,
-        { choices: [{ delta: {} }], usage: { prompt_tokens: 3, completion_tokens } },
-      ] as const;
-    const { usage } = fromStream("chat", [report(1), report(2), report(9)]);
+    const report = (completion_tokens: number) => ({
+      choices: [{ delta: {} }],
+      usage: { prompt_tokens: 3, completion_tokens },
+    });
+    const { usage } = fromStream("chat", report(1), report(2), report(9));
     assertUsage(usage, { inputTokens: 3, outputTokens: 9 });
   });
 
   t.test("does not mistake content for a report", async () => {
     const content = '"usage":{"prompt_tokens":1,"completion_tokens":1}';
-    const { usage } = fromStream("chat", [[undefined, { choices: [{ delta: { content } }] }]]);
+    const { usage } = fromStream("chat", { choices: [{ delta: { content } }] });
     assertUsage(usage, { inputReported: false, outputReported: false, inputTokens: 0 });
-  });
-
-  t.test("adds image tokens reported beside the input, not those included in it", async () => {
-    const beside = {
-      prompt_tokens: 10,
-      completion_tokens: 5,
-      image_tokens: 100,
-      total_tokens: 115,
-    };
-    assertUsage(fromReply("chat", { usage: beside }), { inputTokens: 110 });
-    const inside = {
-      prompt_tokens: 110,
-      completion_tokens: 5,
-      image_tokens: 100,
-      total_tokens: 115,
-    };
-    assertUsage(fromReply("chat", { usage: inside }), { inputTokens: 110 });
   });
 });
 
@@ -227,17 +173,14 @@ t.test("usage of the Responses protocol", async (t) => {
   };
   const expected = { inputTokens: 50, cacheReadTokens: 20, outputTokens: 9, reasoningTokens: 4 };
 
-  t.test("is in the reply", async () => {
-    assertUsage(fromReply("responses", response), expected);
-  });
-
   for (const type of ["response.completed", "response.incomplete", "response.failed"]) {
     t.test(`is in the event ${type}`, async () => {
-      const { usage } = fromStream("responses", [
-        ["response.created", { type: "response.created", response: { usage: null } }],
-        ["response.output_text.delta", { type: "response.output_text.delta", delta: "abc" }],
-        [type, { type, response }],
-      ]);
+      const { usage } = fromStream(
+        "responses",
+        { type: "response.created", response: { usage: null } },
+        { type: "response.output_text.delta", delta: "abc" },
+        { type, response },
+      );
       assertUsage(usage, expected);
     });
   }
@@ -274,9 +217,8 @@ t.test("uses of a provider's own tools in the Responses protocol", async (t) => 
   ] as const;
   for (const [what, reply, uses] of table) {
     t.strictSame(fromReply("responses", reply).uses, uses, what);
-    const { usage: streamed } = fromStream("responses", [
-      ["response.completed", { type: "response.completed", response: reply }],
-    ]);
+    const completed = { type: "response.completed", response: reply };
+    const { usage: streamed } = fromStream("responses", completed);
     t.strictSame(streamed.uses, uses, `${what}, streamed`);
   }
 });

@@ -19,6 +19,13 @@ const MODELS = [
   modelOf({ id: "req/speak", standard: "speech", labels: new Set() }),
 ];
 
+/** With versions of two numbers. */
+const VERSIONS = [
+  ...MODELS,
+  modelOf({ id: "claude-small-4-5" }),
+  modelOf({ id: "gpt-5.5", standard: "chat", labels: new Set() }),
+];
+
 function plugin(settings: Partial<Settings> = {}, models: readonly Model[] = MODELS) {
   const provided: ModelNames[] = [];
   const modelNames = { provide: (names: ModelNames) => provided.push(names) };
@@ -27,9 +34,14 @@ function plugin(settings: Partial<Settings> = {}, models: readonly Model[] = MOD
 }
 
 /** The model that a name gets, as `id`, `id from the name`, or the status of the refusal. */
-function named(name: unknown, settings: Partial<Settings> = {}, path = "/v1/messages"): string {
+function named(
+  name: unknown,
+  settings: Partial<Settings> = {},
+  path = "/v1/messages",
+  models = MODELS,
+): string {
   const call = preparedCall({ body: { model: name }, model: undefined }, path);
-  const verdict = plugin(settings).plugin.request?.(call);
+  const verdict = plugin(settings, models).plugin.request?.(call);
   if (isRefusal(verdict)) {
     t.equal(call.model, undefined, "a refused call has no model");
     return `${verdict.status} ${verdict.param}`;
@@ -113,13 +125,31 @@ t.test("a name that is spelled in another way", async (t) => {
     ["anthropic/claude-haiku-4-20251001", haiku, both],
     ["us.anthropic.claude-haiku-4-20251001-v1:0", haiku, both],
     ["anthropic/haiku", haiku, both],
+    // OpenRouter and Cloudflare write versions with a dot, others without.
+    ["claude-small-4.5", "claude-small-4-5", dated],
+    ["anthropic/claude-small-4.5", "claude-small-4-5", bare],
+    ["anthropic/claude-small-4.5-20251001", "claude-small-4-5", both],
+    ["openai/gpt-5-5", "gpt-5.5", bare],
+    ["openai/gpt-5-5-2026-04-23", "gpt-5.5", both],
+    ["claude-small-4.5", top, {}],
+    ["gpt-5.6", top, both],
+    // Bedrock's releases, with a date or without
+    ["us.anthropic.claude-small-4-5-v1", "claude-small-4-5", both],
+    ["us.anthropic.claude-small-4-5-v1:0", "claude-small-4-5", both],
+    ["openai.gpt-5-1:0", "gpt-5", both],
+    ["us.anthropic.claude-small-4-5-v1", top, bare],
+    ["gpt-5-v", top, both],
     ["anthropic/claude-3-opus", top, both],
     ["anthropic/claude-3-opus", "404 model", { ...both, unknown: "refuse" }],
     ["/", top, both],
   ];
   for (const [name, expected, settings] of table) {
     const shown = expected.startsWith("404") ? expected : `${expected} from ${name}`;
-    t.equal(named(name, settings), shown, `${name} ${JSON.stringify(settings)}`);
+    t.equal(
+      named(name, settings, "/v1/messages", VERSIONS),
+      shown,
+      `${name} ${JSON.stringify(settings)}`,
+    );
   }
   t.equal(
     named("openai/req/draw", bare, "/v1/images/generations"),
@@ -127,7 +157,7 @@ t.test("a name that is spelled in another way", async (t) => {
   );
 });
 
-t.test("the only model of an endpoint is served under its name without req/", async (t) => {
+t.test("a model of images or speech is served under its name without req/", async (t) => {
   t.equal(named("draw", {}, "/v1/images/edits"), "req/draw from draw");
   t.equal(named("speak", {}, "/v1/audio/speech"), "req/speak from speak");
   t.equal(
@@ -136,8 +166,13 @@ t.test("the only model of an endpoint is served under its name without req/", as
   );
   t.equal(named("gpt-5", {}, "/v1/images/edits"), "400 model");
   const two = plugin({}, [...MODELS, modelOf({ id: "req/paint", standard: "images" })]).plugin;
-  const call = preparedCall({ body: { model: "draw" } }, "/v1/images/generations");
-  t.match(two.request?.(call), { status: 404 });
+  for (const model of ["draw", "paint"]) {
+    const call = preparedCall({ body: { model }, model: undefined }, "/v1/images/generations");
+    t.equal(two.request?.(call), undefined);
+    t.equal(call.model?.id, `req/${model}`);
+  }
+  t.equal(named("speak", {}, "/v1/images/generations"), "404 model");
+  t.equal(named("draw"), "claude-opus-5 from draw");
 });
 
 t.test(

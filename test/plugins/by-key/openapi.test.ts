@@ -104,10 +104,11 @@ t.test("bodies and replies have the media types that clients send and get", asyn
   };
   const both = ["application/json", "text/event-stream"];
   t.strictSame(replyTypes("/v1/audio/speech"), ["audio/*", "text/event-stream"]);
-  for (const path of ["/v1/messages", "/v1/chat/completions", "/v1/responses"]) {
+  const chats = ["/v1/messages", "/v1/chat/completions", "/v1/responses"];
+  for (const path of [...chats, "/v1/images/generations", "/v1/images/edits"]) {
     t.strictSame(replyTypes(path), both, path);
   }
-  for (const path of ["/v1/images/generations", "/v1/images/edits", "/v1/models"]) {
+  for (const path of ["/v1/embeddings", "/v1/models"]) {
     t.strictSame(replyTypes(path), ["application/json"], path);
   }
 

@@ -132,6 +132,16 @@ t.test("metrics: the counters of a call", async (t) => {
     });
   }
 
+  t.test("takes no streamed image for an upstream that begins slowly", async (t) => {
+    const tally = new Tally();
+    const route = { upstream: "openai" } as EndedCall["route"];
+    for (const endpoint of [chat!, endpoints.find(({ protocol }) => protocol === "images")!]) {
+      tally.count(ended(200, "complete", { endpoint, route, stream: true }));
+    }
+    const streamed = 'upstream_first_byte_seconds_count{upstream="openai",streamed="true"} 1';
+    t.match(tally.upstreamFirstByte.text(), streamed);
+  });
+
   t.test("has no model label if a call had no model", async (t) => {
     const tally = new Tally();
     tally.count(ended(401, "refused", { model: undefined }));

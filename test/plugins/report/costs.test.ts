@@ -5,7 +5,7 @@ import t from "tap";
 import { parse } from "yaml";
 import { formatVnd, parseVnd } from "../../../core/catalogue/amount.ts";
 import { loadConfig } from "../../../core/config/load.ts";
-import { type Call, Usage, v } from "../../../core/plugin/index.ts";
+import { type Call, RequestBody, Usage, v } from "../../../core/plugin/index.ts";
 import { costOfCall } from "../../../plugins/report/cost-of-call.ts";
 import { costsFile } from "../../../plugins/report/costs-file.ts";
 import { folderOf, GATEWAY, refused, swap } from "../../core/config/files.ts";
@@ -92,10 +92,25 @@ t.test("an unknown cost is null", async (t) => {
       },
     ),
     "a call with a factor on its price": costOf("2026-06-01", USED, { surcharge: { factor: 2 } }),
+    "a call by a tier that OpenAI bills at the rate of batches": costOf("2026-06-01", USED, {
+      upstream: { body: RequestBody.of({ service_tier: "flex" }) },
+    }),
     "more than can be counted": costOf("2026-06-01", { ...USED, outputTokens: 2 ** 50 }),
   };
   for (const [name, cost] of Object.entries(cases)) t.equal(cost, null, name);
   t.equal(costOf("2026-06-01", USED, { surcharge: { factor: 1 } }), 5_000 * 26_000);
+  const plain = { upstream: { body: RequestBody.of({ service_tier: "auto" }) } };
+  t.equal(costOf("2026-06-01", USED, plain), 5_000 * 26_000);
+});
+
+t.test("a dear image whose tokens are reported costs these", async (t) => {
+  const dear = { surcharge: { factor: 4 }, model: { standard: "images" } };
+  const made = { ...REPORTED, inputTokens: 1_000, outputTokens: 50, images: 1 };
+  t.equal(costOf("2026-06-01", made, dear), 5_000 * 26_000);
+  // Nothing was counted, or images are billed one by one, or calls.
+  t.equal(costOf("2026-06-01", { images: 1 }, dear), null);
+  t.equal(costOf("2026-06-01", made, { ...dear, ...route("picture") }), null);
+  t.equal(costOf("2026-06-01", made, { ...dear, ...route("flat") }), null);
 });
 
 t.test("a wrong file is refused with its line", async (t) => {

@@ -11,15 +11,8 @@ import {
   preparedCall,
   priced,
   replyHeaders,
+  SETTLE_SETTINGS,
 } from "../../support/plugin-desk.ts";
-
-const SETTINGS = {
-  slice_tokens: 1_024,
-  when_exhausted: "cut",
-  when_client_leaves: "cancel",
-  linger_seconds: 2,
-  linger_reasoning_seconds: 60,
-} as const;
 
 const perCall = modelOf({ price: priced("call", 5_000) });
 
@@ -34,7 +27,7 @@ async function served(
   { body, ...changes }: PreparedChanges = {},
   path?: string,
 ): Promise<{ call: HttpCall; close: () => void | Promise<void> }> {
-  const plugin = settle(desk.services, SETTINGS);
+  const plugin = settle(desk.services, SETTLE_SETTINGS);
   const call = preparedCall({ model: changes.model ?? modelOf(), ...(body && { body }) }, path);
   await plugin.request?.(call);
   const usage = Object.assign(new Usage(), { inputTokens: 10, outputTokens: 20 });
@@ -154,7 +147,7 @@ t.test("the cost", async (t) => {
         data: (bytes) => seen.push(`data ${bytes.length}`),
         end: ({ kind }) => seen.push(`end ${kind}`),
       };
-      const sink = settle(desk.services, SETTINGS).stream?.(call, client);
+      const sink = settle(desk.services, SETTLE_SETTINGS).stream?.(call, client);
       sink?.head(status, []);
       sink?.data(Buffer.alloc(3));
       sink?.event({} as never);

@@ -2,15 +2,13 @@ import t from "tap";
 import { SERVES_NOTHING } from "../../../core/catalogue/endpoint.ts";
 import { isRefusal } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
-import { deskOf, keyOf, type PreparedChanges, preparedCall } from "../../support/plugin-desk.ts";
-
-const SETTINGS = {
-  slice_tokens: 1_024,
-  when_exhausted: "cut",
-  when_client_leaves: "cancel",
-  linger_seconds: 2,
-  linger_reasoning_seconds: 60,
-} as const;
+import {
+  deskOf,
+  keyOf,
+  type PreparedChanges,
+  preparedCall,
+  SETTLE_SETTINGS,
+} from "../../support/plugin-desk.ts";
 
 interface Case {
   /** The µđ in the wallet; undefined if there is no wallet. */
@@ -32,7 +30,7 @@ async function admitted({ available, length = "70000", changes = {}, path }: Cas
   const { services } = deskOf({ wallets: { current: { balances } } });
   const call = preparedCall(changes, path);
   Object.assign(call.headers, { "content-length": length });
-  const verdict = await settle(services, SETTINGS).admit?.(call);
+  const verdict = await settle(services, SETTLE_SETTINGS).admit?.(call);
   return [isRefusal(verdict) ? verdict.status : "read", looks];
 }
 

@@ -12,6 +12,7 @@ import {
   type PreparedChanges,
   preparedCall,
   priced,
+  SETTLE_SETTINGS,
 } from "../../support/plugin-desk.ts";
 
 type Settings = Parameters<typeof settle>[1];
@@ -30,14 +31,7 @@ class Stream {
   private readonly settings: Settings;
 
   constructor(changes: PreparedChanges = {}, settings: Partial<Settings> = {}) {
-    this.settings = {
-      slice_tokens: 16,
-      when_exhausted: "cut",
-      when_client_leaves: "cancel",
-      linger_seconds: 2,
-      linger_reasoning_seconds: 60,
-      ...settings,
-    };
+    this.settings = { ...SETTLE_SETTINGS, slice_tokens: 16, ...settings };
     const body = { model: "sim-large", messages: [], max_tokens: 100 };
     this.call = preparedCall({ stream: true, inputTokensBound: 10, body, ...changes });
     Object.assign(this.call, {

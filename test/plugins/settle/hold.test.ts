@@ -21,17 +21,12 @@ import {
   preparedCall,
   priced,
   replyHeaders,
+  SETTLE_SETTINGS,
 } from "../../support/plugin-desk.ts";
 
 type Settings = Parameters<typeof settle>[1];
 
-const SETTINGS: Settings = {
-  slice_tokens: 1_024,
-  when_exhausted: "cut",
-  when_client_leaves: "linger",
-  linger_seconds: 2,
-  linger_reasoning_seconds: 60,
-};
+const SETTINGS: Settings = { ...SETTLE_SETTINGS, when_client_leaves: "linger" };
 
 async function request(desk: Desk, call: HttpCall, settings: Partial<Settings> = {}) {
   return settle(desk.services, { ...SETTINGS, ...settings }).request?.(call);

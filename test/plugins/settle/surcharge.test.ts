@@ -10,15 +10,8 @@ import {
   preparedCall,
   priced,
   replyHeaders,
+  SETTLE_SETTINGS,
 } from "../../support/plugin-desk.ts";
-
-const SETTINGS = {
-  slice_tokens: 1_024,
-  when_exhausted: "cut",
-  when_client_leaves: "cancel",
-  linger_seconds: 2,
-  linger_reasoning_seconds: 60,
-} as const;
 
 const perCall = modelOf({ price: priced("call", 5_000) });
 
@@ -57,7 +50,7 @@ t.test(
       const body = { model: "sim-large", messages: [], max_tokens: 50 };
       const call = preparedCall({ inputTokensBound: 100, body, ...changes });
       call.surcharge = surchargeOf(surcharge);
-      await settle(desk.services, SETTINGS).request?.(call);
+      await settle(desk.services, SETTLE_SETTINGS).request?.(call);
       const [hold] = desk.wallets.holds;
       t.equal(`${hold?.amountMicroVnd} ${hold?.floorMicroVnd}`, expected, what);
     }
@@ -79,7 +72,7 @@ t.test("a call is charged a fee for each use that its provider reports", async (
   ];
   for (const [uses, cost, header] of table) {
     const desk = deskOf();
-    const plugin = settle(desk.services, SETTINGS);
+    const plugin = settle(desk.services, SETTLE_SETTINGS);
     const call = preparedCall({ surcharge: surchargeOf({ fees }) });
     await plugin.request?.(call);
     const usage = Object.assign(new Usage(), { inputTokens: 10, outputTokens: 20, uses });

@@ -2,20 +2,12 @@ import t from "tap";
 import type { HttpCall } from "../../../core/http/http-call.ts";
 import { isRefusal } from "../../../core/plugin/index.ts";
 import settle from "../../../plugins/settle/index.ts";
-import { deskOf, keyOf, preparedCall } from "../../support/plugin-desk.ts";
-
-const SETTINGS = {
-  slice_tokens: 1_024,
-  when_exhausted: "cut",
-  when_client_leaves: "cancel",
-  linger_seconds: 2,
-  linger_reasoning_seconds: 60,
-} as const;
+import { deskOf, keyOf, preparedCall, SETTLE_SETTINGS } from "../../support/plugin-desk.ts";
 
 const unbounded = { holdTokens: 0, holdFeesVnd: 0, unbounded: true } as HttpCall["surcharge"];
 
 t.test("of the calls whose input cannot be bounded, an account runs one at a time", async (t) => {
-  const plugin = settle(deskOf().services, SETTINGS);
+  const plugin = settle(deskOf().services, SETTLE_SETTINGS);
   const callOf = (accountId = "A") =>
     preparedCall({ key: keyOf({ accountId }), surcharge: unbounded });
   const statusOf = async (call: HttpCall) => {

@@ -190,10 +190,16 @@ t.test("images and speech", async (t) => {
   const image = await toFile(png, "a.png", { type: "image/png" });
   const edited = await openai.images.edit({ model: "m", image: [image, image], prompt: "a sea" });
   t.match(edited.usage, { input_tokens: 2 * 256 + 2, output_tokens: 1_000 });
-  const events = await openai.images.generate({ model: "m", prompt: "a boat", stream: true });
+  const boat = { model: "m", prompt: "a boat", stream: true } as const;
+  const events = await openai.images.generate({ ...boat, partial_images: 2 });
   const types: string[] = [];
-  for await (const { type } of events) types.push(type);
-  t.strictSame(types, ["image_generation.completed"]);
+  for await (const event of events) {
+    types.push(event.type);
+    if (event.type === "image_generation.completed") t.equal(event.usage.output_tokens, 1_200);
+  }
+  const part = "image_generation.partial_image";
+  t.strictSame(types, [part, part, "image_generation.completed"]);
+  await t.rejects(openai.images.generate({ ...boat, n: 2 }), /only supported with n=1/);
   const voice = { model: "m", input: "hello", voice: "alloy" } as const;
   const spoken = await openai.audio.speech.create(voice);
   t.equal(spoken.headers.get("content-type"), "audio/mpeg");

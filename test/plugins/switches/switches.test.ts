@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import t from "tap";
 import { admin, type Customer, createCustomer, usage } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
+import { SHIPPED_CATALOGUE } from "../../support/catalogue.ts";
 import type { TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { startRoutedGateway } from "../../support/routed-gateway.ts";
+import { sharedGateway } from "../../support/shared-gateway.ts";
 import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
 import { until } from "../../support/until.ts";
 import { runCli } from "../admin/cli-runs.ts";
@@ -157,3 +159,15 @@ t.test("switches of upstreams", async (t) => {
     t.match(poor.json, { served: false, status: 402, cause: "account", price_vnd: null });
   });
 });
+
+t.test(
+  "a model that writes no text is not tried, also where its upstream speaks Chat",
+  async (t) => {
+    const gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
+    for (const model of ["req/gpt-image-2", "gpt-image-2"]) {
+      const { status, body } = await admin(gateway, "POST", "/upstreams/openai/try", { model });
+      t.equal(status, 400, model);
+      t.match(JSON.stringify(body), /only models that write text can be tried/);
+    }
+  },
+);

@@ -31,7 +31,9 @@ const MORE_PROFILES: readonly Profile[] = [
   { maker: "openai", replay: "none", sampling: "fixed", stop: false, penalties: false },
   { maker: "google", replay: "thought_signature", replay_fill: "x", fields: ["model", "messages"] },
   { forced_tools: "auto", formats: "json_object", schema: "moonshot", max_stops: 1 },
-  { system_messages: "one", mid_system: "user", prefill: false },
+  { maker: "deepseek", replay: "reasoning_content", replay_fill: "", developer_role: "system" },
+  { system_messages: "one", mid_system: "user", user_after_tool: false, prefill: false },
+  { forced_tools: "refuse", reasoning_split: true, temperature_range: [0.1, 1] },
   { thinking: "budget", sampling: "one" },
 ];
 
@@ -140,6 +142,7 @@ t.test("the translation cases are passed on alike", async () => {
 });
 
 const TURN = { role: "user", content: "Hi" };
+const USE = { type: "tool_use", id: "t", name: "f", input: {} };
 const ODD: readonly JsonObject[] = [
   { messages: [] },
   { messages: "text" },
@@ -163,6 +166,13 @@ const ODD: readonly JsonObject[] = [
   { messages: [TURN, { role: "assistant", tool_calls: [{ id: "c", extra_content: {} }] }] },
   { messages: [TURN, { role: "assistant", content: [{ type: "thinking", thinking: "x" }] }, TURN] },
   { messages: [TURN, { role: "assistant", reasoning_content: "x", content: "y" }, TURN] },
+  {
+    messages: [
+      TURN,
+      { role: "assistant", content: [{ type: "text", text: "\n" }, USE] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "b" }] },
+    ],
+  },
   { messages: [{ role: "system", content: "a" }, { role: "system", content: "b" }, TURN] },
   { messages: [TURN, { role: "system", content: "b" }, TURN] },
   { messages: [{ role: "developer", content: "a" }, TURN] },

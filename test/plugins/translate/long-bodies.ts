@@ -24,7 +24,7 @@ const TEXTS: readonly ((value: string) => string)[] = [
 ];
 
 /** Fields that hold the text of a conversation, or of agents' tools. */
-export const TEXT_FIELDS: ReadonlySet<string> = new Set([
+const TEXT_FIELDS: ReadonlySet<string> = new Set([
   ...["arguments", "content", "input", "output", "reasoning_content", "text", "thinking"],
   ...["description", "code", "command", "query"],
 ]);

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import t from "tap";
 import { type JsonObject, objectOf } from "../../../core/process/json.ts";
 import { createCustomer } from "../../support/admin.ts";
+import { testModel } from "../../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type LocalServer, startLocalServer } from "../../support/local-server.ts";
 import { eventsOf, paths, post } from "../../support/requests.ts";
@@ -93,15 +94,8 @@ t.test("encrypted reasoning returns only to the organisation that gave it", asyn
     const routes = ORGANISATIONS.map((organisation, priority) => {
       return { upstream: organisation, model: "m", priority, profile: { organisation } };
     });
-    const model = {
-      id: "thinker",
-      price_vnd_per_mtok: 10_000,
-      context_window: 100_000,
-      max_output_tokens: 1_000,
-      labels: ["reasoning", "streaming", "tools"],
-      standard: "chat",
-      routes,
-    };
+    const labels = ["reasoning", "streaming", "tools"];
+    const model = testModel("thinker", routes, { standard: "chat", labels });
     const catalogue = join(folder, "catalogue.yaml");
     writeFileSync(catalogue, JSON.stringify({ models: [model] }));
     const upstreams = Object.fromEntries(

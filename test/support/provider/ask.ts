@@ -1,5 +1,5 @@
-/** A JSON object with unchecked fields. */
-export type JsonObject = { readonly [key: string]: unknown };
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { imagesIn, TOKENS_PER_IMAGE, textOf } from "../../../plugins/simulator/ask.ts";
 
 /** A parsed request of any protocol. */
 export interface Ask {
@@ -28,13 +28,6 @@ export interface Problem {
   readonly param: string | null;
 }
 
-/** Input tokens per image of any size. */
-export const tokensPerImageRead = 256;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Parses a body. Returns undefined if it is not a JSON object. */
 export function readJson(bytes: Buffer): JsonObject | undefined {
   try {
@@ -51,14 +44,6 @@ export function isProblem(value: object): value is Problem {
 
 export function problem(message: string, param: string | null = null): Problem {
   return { problem: message, param };
-}
-
-export function textOr(value: unknown, otherwise: string): string {
-  return typeof value === "string" ? value : otherwise;
-}
-
-export function positiveInteger(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isInteger(value) && value > 0 ? value : undefined;
 }
 
 export function strings(value: unknown): string[] {
@@ -85,7 +70,7 @@ export function readTurns(turns: readonly unknown[], system: unknown, tools: unk
     images += imagesIn(turn);
   }
   if (Array.isArray(tools) && tools.length > 0) bytes += Buffer.byteLength(JSON.stringify(tools));
-  const imageTokens = images * tokensPerImageRead;
+  const imageTokens = images * TOKENS_PER_IMAGE;
   return { prompt: lastTurn(turns), inputTokens: Math.ceil(bytes / 4) + imageTokens, imageTokens };
 }
 
@@ -109,22 +94,4 @@ function isAssistant(turn: unknown): boolean {
   if (turn["role"] !== undefined) return turn["role"] === "assistant";
   const { type } = turn;
   return type === "function_call" || type === "custom_tool_call" || type === "reasoning";
-}
-
-/** Joins all texts of a content value: a string, a list of parts, a part or a tool result. */
-function textOf(content: unknown): string {
-  if (typeof content === "string") return content;
-  if (Array.isArray(content)) return content.map(textOf).join("");
-  if (!isObject(content)) return "";
-  return textOf(content["text"] ?? content["content"] ?? content["output"]);
-}
-
-function imagesIn(content: unknown): number {
-  if (Array.isArray(content)) {
-    return content.reduce((sum: number, part) => sum + imagesIn(part), 0);
-  }
-  if (!isObject(content)) return 0;
-  const type = content["type"];
-  if (type === "image" || type === "image_url" || type === "input_image") return 1;
-  return imagesIn(content["content"]);
 }

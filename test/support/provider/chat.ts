@@ -1,15 +1,8 @@
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { positiveInteger } from "../../../plugins/simulator/ask.ts";
 import { pieces } from "../../../plugins/simulator/text.ts";
 import { type Answer, argumentDeltas, createdAt, type Ending, textDeltas } from "./answer.ts";
-import {
-  type Ask,
-  isObject,
-  type JsonObject,
-  type Problem,
-  positiveInteger,
-  problem,
-  readTurns,
-  strings,
-} from "./ask.ts";
+import { type Ask, type Problem, problem, readTurns, strings } from "./ask.ts";
 import { openaiError } from "./openai-error.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
 

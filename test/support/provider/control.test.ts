@@ -3,15 +3,12 @@ import { type IncomingMessage, request } from "node:http";
 import t from "tap";
 import { until } from "../until.ts";
 import type { Directive } from "./directive.ts";
-import { type Bench, chatBody, post, startBench, tally } from "./sim.ts";
+import { chatBody, post, startBench, tally } from "./sim.ts";
 
 const path = "/v1/chat/completions";
 
 t.test("the simulator's tally", async (t) => {
-  let bench: Bench;
-  t.before(async () => {
-    bench = await startBench();
-  });
+  const bench = await startBench();
   t.teardown(() => bench.simulator.close());
 
   const open = async (body: string) => {

@@ -1,6 +1,7 @@
+import type { JsonObject } from "../../../core/process/json.ts";
 import { countTokens } from "../../../plugins/simulator/text.ts";
 import type { Answer } from "./answer.ts";
-import { type Ask, type JsonObject, type Problem, problem } from "./ask.ts";
+import { type Ask, type Problem, problem } from "./ask.ts";
 import { openaiError } from "./openai-error.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
 

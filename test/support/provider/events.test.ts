@@ -1,12 +1,9 @@
 import t from "tap";
 import type { Directive } from "./directive.ts";
-import { asking, type Bench, chatBody, post, startBench } from "./sim.ts";
+import { asking, chatBody, post, startBench } from "./sim.ts";
 
 t.test("the simulated events", async (t) => {
-  let bench: Bench;
-  t.before(async () => {
-    bench = await startBench();
-  });
+  const bench = await startBench();
   t.teardown(() => bench.simulator.close());
 
   const usages = async (directive: Directive, include_usage: boolean) => {

@@ -1,14 +1,9 @@
+import type { JsonObject } from "../../../core/process/json.ts";
+import { TOKENS_PER_IMAGE, textOr } from "../../../plugins/simulator/ask.ts";
 import { makePng } from "../../../plugins/simulator/png.ts";
 import { countTokens } from "../../../plugins/simulator/text.ts";
 import { type Answer, createdAt } from "./answer.ts";
-import {
-  type Ask,
-  type JsonObject,
-  type Problem,
-  problem,
-  textOr,
-  tokensPerImageRead,
-} from "./ask.ts";
+import { type Ask, type Problem, problem } from "./ask.ts";
 import { openaiError } from "./openai-error.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
 
@@ -19,6 +14,7 @@ export const imageGenerations: Protocol = imageProtocol("generations");
 export const imageEdits: Protocol = imageProtocol("edits");
 
 const sidePixelsMax = 4_096;
+const tokensPerPart = 100;
 
 function imageProtocol(kind: "generations" | "edits"): Protocol {
   const event = kind === "edits" ? "image_edit" : "image_generation";
@@ -39,7 +35,7 @@ function imageProtocol(kind: "generations" | "edits"): Protocol {
 function read(body: JsonObject, kind: "generations" | "edits"): Ask | Problem {
   const { prompt, image, n } = body;
   if (typeof prompt !== "string") return problem("Missing required parameter: 'prompt'.", "prompt");
-  if (kind === "edits" && image === undefined) {
+  if (kind === "edits" && image === undefined && body["images"] === undefined) {
     return problem("Missing required parameter: 'image'.", "image");
   }
   // Form fields are text, so convert.
@@ -47,11 +43,15 @@ function read(body: JsonObject, kind: "generations" | "edits"): Ask | Problem {
   if (!Number.isInteger(images) || images < 1 || images > 10) {
     return problem("Invalid 'n': expected an integer between 1 and 10.", "n");
   }
+  const stream = body["stream"] === true || body["stream"] === "true";
+  // theopenco/llmgateway#3963
+  if (stream && images > 1) return problem("Streaming is only supported with n=1.", "n");
+  if (partsOf(body) > 3) return problem("Invalid 'partial_images'.", "partial_images");
   const read = image === undefined ? 0 : Array.isArray(image) ? image.length : 1;
-  const imageTokens = read * tokensPerImageRead;
+  const imageTokens = read * TOKENS_PER_IMAGE;
   return {
     model: textOr(body["model"], "gpt-image-1"),
-    stream: body["stream"] === true || body["stream"] === "true",
+    stream,
     prompt,
     inputTokens: countTokens(prompt) + imageTokens,
     imageTokens,
@@ -62,6 +62,10 @@ function read(body: JsonObject, kind: "generations" | "edits"): Ask | Problem {
     includeUsage: true,
     body,
   };
+}
+
+function partsOf(body: JsonObject): number {
+  return Number(body["partial_images"] ?? 0);
 }
 
 function whole(answer: Answer): string {
@@ -86,7 +90,7 @@ function whole(answer: Answer): string {
 function* events(answer: Answer, name: string): Generator<string> {
   const b64_json = base64Image(answer);
   const fields = { b64_json, created_at: createdAt, ...imageSettings(answer.ask) };
-  const sketches = Math.min(Number(answer.ask.body["partial_images"] ?? 0), 3);
+  const sketches = partsOf(answer.ask.body);
   for (let partial_image_index = 0; partial_image_index < sketches; partial_image_index++) {
     const type = `${name}.partial_image`;
     yield frame({ type, ...fields, partial_image_index });
@@ -117,17 +121,18 @@ function imageSettings({ body }: Ask): JsonObject {
   };
 }
 
-function usageOf({ directive, usage }: Answer): JsonObject | undefined {
+function usageOf({ ask, directive, usage }: Answer): JsonObject | undefined {
   if (directive.usage === "missing") return undefined;
+  const output = usage.output + (ask.stream ? partsOf(ask.body) * tokensPerPart : 0);
   return {
     input_tokens: usage.input,
     input_tokens_details: {
       text_tokens: Math.max(0, usage.input - usage.image),
       image_tokens: usage.image,
     },
-    output_tokens: usage.output,
-    output_tokens_details: { image_tokens: usage.output, text_tokens: 0 },
-    total_tokens: usage.input + usage.output,
+    output_tokens: output,
+    output_tokens_details: { image_tokens: output, text_tokens: 0 },
+    total_tokens: usage.input + output,
   };
 }
 

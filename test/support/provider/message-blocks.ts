@@ -1,6 +1,6 @@
+import type { JsonObject } from "../../../core/process/json.ts";
 import { pieces } from "../../../plugins/simulator/text.ts";
 import { type Answer, argumentDeltas, textDeltas } from "./answer.ts";
-import type { JsonObject } from "./ask.ts";
 
 /** One content block of a message: its start and its deltas. */
 interface Block {

@@ -1,14 +1,7 @@
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { positiveInteger } from "../../../plugins/simulator/ask.ts";
 import type { Answer, Ending } from "./answer.ts";
-import {
-  type Ask,
-  isObject,
-  type JsonObject,
-  type Problem,
-  positiveInteger,
-  problem,
-  readTurns,
-  strings,
-} from "./ask.ts";
+import { type Ask, type Problem, problem, readTurns, strings } from "./ask.ts";
 import { blocks } from "./message-blocks.ts";
 import { errorDetail, eventStream, type Protocol } from "./protocol.ts";
 

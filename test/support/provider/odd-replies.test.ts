@@ -1,15 +1,12 @@
 import t from "tap";
 import { eventsOf } from "../requests.ts";
 import type { Directive } from "./directive.ts";
-import { asking, type Bench, chatBody, post, startBench } from "./sim.ts";
+import { asking, chatBody, post, startBench } from "./sim.ts";
 
 const USAGE = { prompt_tokens: 5, completion_tokens: 7, extra: { nested: [1] } };
 
 t.test("odd replies of the simulated provider", async (t) => {
-  let bench: Bench;
-  t.before(async () => {
-    bench = await startBench();
-  });
+  const bench = await startBench();
   t.teardown(() => bench.simulator.close());
 
   const chat = async (directive: Directive, more: object = {}) => {
@@ -95,5 +92,12 @@ t.test("odd replies of the simulated provider", async (t) => {
     t.equal(text, 'data: {"choices":[]}\n\ndata: [DONE]\n\n');
     const named = await messages({ reply: [{ type: "ping" }] }, { stream: true });
     t.equal(named, 'event: ping\ndata: {"type":"ping"}\n\n');
+  });
+
+  t.test("of images are streamed with partial ones before the whole", async (t) => {
+    const body = JSON.stringify({ prompt: "x", stream: true, partial_images: 2 });
+    const text = await (await post(bench, "/v1/images/generations", body)).text();
+    const types = eventsOf(text).map(({ type }) => type.replace("image_generation.", ""));
+    t.strictSame(types, ["partial_image", "partial_image", "completed"]);
   });
 });

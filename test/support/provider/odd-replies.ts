@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import type { Answer } from "./answer.ts";
-import { isObject, type JsonObject } from "./ask.ts";
 import type { Directive } from "./directive.ts";
 import type { Protocol } from "./protocol.ts";
 

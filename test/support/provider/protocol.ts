@@ -1,5 +1,6 @@
+import type { JsonObject } from "../../../core/process/json.ts";
 import type { Answer } from "./answer.ts";
-import type { Ask, JsonObject, Problem } from "./ask.ts";
+import type { Ask, Problem } from "./ask.ts";
 import type { Directive } from "./directive.ts";
 
 /** The error of a directive, with defaults for its status. */

@@ -1,6 +1,6 @@
+import type { JsonObject } from "../../../core/process/json.ts";
 import { pieces } from "../../../plugins/simulator/text.ts";
 import { type Answer, argumentDeltas, type ToolCall, textDeltas } from "./answer.ts";
-import type { JsonObject } from "./ask.ts";
 
 /** One event of an output item, before its indexes and sequence number are added. */
 interface Step {

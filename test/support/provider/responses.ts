@@ -1,13 +1,9 @@
-import { type Answer, createdAt, type Ending } from "./answer.ts";
-import {
-  type Ask,
-  isObject,
-  type JsonObject,
-  type Problem,
-  positiveInteger,
-  problem,
-  readTurns,
-} from "./ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
+import { positiveInteger } from "../../../plugins/simulator/ask.ts";
+import { responsesUsage } from "../../../plugins/simulator/endpoint.ts";
+import { response } from "../../../plugins/simulator/responses.ts";
+import type { Answer, Ending } from "./answer.ts";
+import { type Ask, type Problem, problem, readTurns } from "./ask.ts";
 import { openaiError, openaiErrorDetail } from "./openai-error.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
 import { outputItems } from "./response-items.ts";
@@ -77,52 +73,9 @@ function finalResponse(answer: Answer): JsonObject {
   const reason = directive.stop ?? incompleteReasons[answer.ending];
   const status = reason === undefined || reason === "completed" ? "completed" : "incomplete";
   const output = outputItems(answer).map((item) => item.finished);
-  const usage = directive.usage === "missing" ? undefined : usageOf(answer);
+  const usage = directive.usage === "missing" ? undefined : responsesUsage(answer.usage);
   const incomplete_details = status === "incomplete" ? { reason } : null;
   return { ...response(answer, status, output), incomplete_details, usage };
-}
-
-function response({ id, ask }: Answer, status: string, output: readonly JsonObject[]): JsonObject {
-  const { body } = ask;
-  return {
-    id: `resp_${id}`,
-    object: "response",
-    created_at: createdAt,
-    status,
-    background: false,
-    error: null,
-    incomplete_details: null,
-    instructions: body["instructions"] ?? null,
-    max_output_tokens: body["max_output_tokens"] ?? null,
-    model: ask.model,
-    output,
-    parallel_tool_calls: body["parallel_tool_calls"] ?? true,
-    previous_response_id: body["previous_response_id"] ?? null,
-    reasoning: body["reasoning"] ?? { effort: null, summary: null },
-    service_tier: "default",
-    store: body["store"] ?? true,
-    temperature: body["temperature"] ?? 1,
-    text: body["text"] ?? { format: { type: "text" } },
-    tool_choice: body["tool_choice"] ?? "auto",
-    tools: body["tools"] ?? [],
-    top_p: body["top_p"] ?? 1,
-    truncation: "disabled",
-    usage: null,
-    metadata: isObject(body["metadata"]) ? body["metadata"] : {},
-  };
-}
-
-function usageOf({ usage }: Answer): JsonObject {
-  return {
-    input_tokens: usage.input,
-    input_tokens_details: {
-      cached_tokens: usage.cacheRead,
-      cache_write_tokens: usage.cacheWrite,
-    },
-    output_tokens: usage.output,
-    output_tokens_details: { reasoning_tokens: usage.reasoning },
-    total_tokens: usage.input + usage.output,
-  };
 }
 
 function errorEvent(answer: Answer, sent: number): string {

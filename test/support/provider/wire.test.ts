@@ -2,13 +2,10 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import t from "tap";
 import type { Directive } from "./directive.ts";
-import { asking, type Bench, chatBody, post, startBench } from "./sim.ts";
+import { asking, chatBody, post, startBench } from "./sim.ts";
 
 t.test("the simulated wire", async (t) => {
-  let bench: Bench;
-  t.before(async () => {
-    bench = await startBench();
-  });
+  const bench = await startBench();
   t.teardown(() => bench.simulator.close());
 
   const text = async (directive: Directive) => {

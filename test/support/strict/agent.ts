@@ -1,5 +1,5 @@
+import type { JsonObject } from "../../../core/process/json.ts";
 import { sampleArguments } from "../../../plugins/simulator/sample.ts";
-import type { JsonObject } from "../provider/ask.ts";
 import type { Directive } from "../provider/directive.ts";
 import { qwenThinks } from "./alibaba.ts";
 import { claudeThinks } from "./anthropic-thinking.ts";

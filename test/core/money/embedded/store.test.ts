@@ -7,6 +7,7 @@ import {
   createEmbeddedHoldStore,
   type EmbeddedHoldStore,
 } from "../../../../core/money/embedded/store.ts";
+import type { Purse } from "../../../../core/money/hold-store.ts";
 import type { LedgerHistory } from "../../../../core/money/ledger-history.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
@@ -85,8 +86,9 @@ async function withStore(
   }
 }
 
-function hold(store: EmbeddedHoldStore, callId: string) {
-  return store.hold({ callId, accountId: "A", keyId: "K", amountMicroVnd: 10, floorMicroVnd: 10 });
+function hold(store: EmbeddedHoldStore, callId: string, purses: Purse[] = []) {
+  const amounts = { amountMicroVnd: 10, floorMicroVnd: 10 };
+  return store.hold({ callId, accountId: "A", keyId: "K", ...amounts, purses });
 }
 
 t.test("results are synchronous", async (t) =>
@@ -122,12 +124,16 @@ t.test("a hold is refused if the journal would have no room for its post", async
 
 t.test("a post that the journal refuses changes nothing", async (t) =>
   withStore({ bytesMax: 1_500 }, async (store) => {
-    t.equal(hold(store, "c1").kind, "held");
+    const amounts = { balanceMicroVnd: 0n, creditVersion: 0, creditedMicroVnd: 0n };
+    await store.load("A", async () => ({ accountId: "A", ...amounts }), "day");
+    const purses = [{ name: "day", limitMicroVnd: 50 }];
+    t.equal(hold(store, "c1", purses).kind, "held");
     const long = "m".repeat(2_000);
     const post = posting({ callId: "c1", accountId: "A", costMicroVnd: 7, model: long });
     t.throws(() => store.post(post), /journal .* is full/);
     const expected = { availableMicroVnd: 999_990, heldMicroVnd: 10, uncommittedMicroVnd: 0 };
     t.strictSame(store.balances("A"), expected);
+    t.strictSame(store.balances("A", "day"), { ...expected, availableMicroVnd: -10 });
     t.equal(store.uncommittedCalls(), 0);
   }),
 );
@@ -141,38 +147,6 @@ function balances(availableMicroVnd: number, heldMicroVnd: number, uncommittedMi
 function post(callId: string, costMicroVnd: number, more: { model?: string } = {}) {
   return posting({ callId, accountId: "A", costMicroVnd, ...more });
 }
-
-t.test("calls posted together are charged as if posted one after another", async (t) =>
-  withStore({}, async (store) => {
-    for (const callId of ["c1", "c2", "c3"]) hold(store, callId);
-    const answers = store.postAll([
-      post("c1", 7),
-      post("c2", START),
-      post("c1", 9),
-      post("c3", 5),
-      post("never held", 3),
-    ]);
-    // The second call takes everything except the hold of the third.
-    t.strictSame(answers, [
-      { chargedMicroVnd: 7, writtenOffMicroVnd: 0, duplicate: false },
-      { chargedMicroVnd: START - 17, writtenOffMicroVnd: 17, duplicate: false },
-      { chargedMicroVnd: 7, writtenOffMicroVnd: 0, duplicate: true },
-      { chargedMicroVnd: 5, writtenOffMicroVnd: 0, duplicate: false },
-      { chargedMicroVnd: 3, writtenOffMicroVnd: 0, duplicate: false },
-    ]);
-    t.strictSame(store.balances("A"), balances(2, 0, START - 2));
-    const entries = await store.read(10, 0);
-    t.strictSame(
-      entries.map((entry) => [entry.entryId, callIdOf(entry)]),
-      [
-        ["1", "c1"],
-        ["2", "c2"],
-        ["3", "c3"],
-        ["4", "never held"],
-      ],
-    );
-  }),
-);
 
 t.test(
   "of calls posted together, those that cannot be kept stay held and the others are posted",
@@ -196,21 +170,6 @@ t.test(
     }),
 );
 
-t.test("a full journal keeps as many of the calls posted together as fit", async (t) =>
-  withStore({ bytesMax: 2_500 }, async (store) => {
-    const calls = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
-    const held = calls.filter((callId) => hold(store, callId).kind === "held");
-    t.equal(held.length, 2);
-    const long = { model: "m".repeat(500) };
-    const answers = store.postAll(held.map((callId) => post(callId, 1, long)));
-    t.ok(!(answers[0] instanceof Error) && !(answers[1] instanceof Error));
-    hold(store, "c3");
-    const [refused] = store.postAll([post("c3", 1, long)]);
-    t.ok(refused instanceof Error && /full/.test(refused.message));
-    t.equal(store.uncommittedCalls(), 2);
-  }),
-);
-
 t.test("reading waits for a post and no longer than asked", async (t) =>
   withStore({}, async (store) => {
     t.strictSame(await store.read(10, 5), []);
@@ -219,56 +178,6 @@ t.test("reading waits for a post and no longer than asked", async (t) =>
     t.equal((await reading)[0]?.posting?.callId, "c1");
   }),
 );
-
-t.test("a credit that arrives during the load of a wallet is not lost", async (t) =>
-  withStore({}, async (store) => {
-    const load = store.load("B", async () => {
-      store.credit({
-        accountId: "B",
-        creditVersion: 2,
-        creditedMicroVnd: 150n,
-      });
-      return { accountId: "B", balanceMicroVnd: 100n, creditVersion: 1, creditedMicroVnd: 100n };
-    });
-    t.equal(await load, true);
-    t.equal(store.balances("B")?.availableMicroVnd, 150);
-  }),
-);
-
-t.test("concurrent loads share one read of the wallet", async (t) =>
-  withStore({}, async (store) => {
-    let readings = 0;
-    const read = async () => {
-      readings += 1;
-      return { accountId: "B", balanceMicroVnd: 5n, creditVersion: 1, creditedMicroVnd: 5n };
-    };
-    await Promise.all([store.load("B", read), store.load("B", read), store.load("B", read)]);
-    await store.load("B", read);
-    t.equal(readings, 1);
-  }),
-);
-
-t.test("a wallet is loaded once the ledger has all calls of before the start", async (t) => {
-  const folder = temporaryFolder();
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const amounts = { balanceMicroVnd: 100n, creditVersion: 1, creditedMicroVnd: 100n };
-  const load = (store: EmbeddedHoldStore, accountId: string) =>
-    store.load(accountId, async () => ({ accountId, ...amounts }));
-  const before = await start(folder);
-  for (const accountId of ["A", "B"]) await load(before, accountId);
-  for (const [n, accountId] of ["A", "B", "A"].entries())
-    before.post(posting({ callId: `c${n}`, accountId, costMicroVnd: 5 }));
-  await before.stop();
-
-  const store = await start(folder);
-  const loading = load(store, "B");
-  store.acknowledge(await store.read(2, 0));
-  t.equal(await Promise.race([loading, "waits"]), "waits");
-  store.acknowledge(await store.read(2, 0));
-  t.equal(await loading, true);
-  t.strictSame(store.balances("B"), balances(100, 0, 0));
-  await store.stop();
-});
 
 t.test("a stop ends the loads that wait for calls of before the start", async (t) => {
   const folder = temporaryFolder();

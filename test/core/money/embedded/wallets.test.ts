@@ -1,4 +1,5 @@
 import t from "tap";
+import { walletOf } from "../../../../core/money/embedded/wallet.ts";
 import { EmbeddedWallets } from "../../../../core/money/embedded/wallets.ts";
 import type { CreditTotal, WalletSnapshot } from "../../../../core/money/hold-store.ts";
 
@@ -25,6 +26,19 @@ async function loaded(...accountIds: string[]): Promise<EmbeddedWallets> {
   }
   return wallets;
 }
+
+t.test("a loaded wallet has its balance, and counts what credits do not cover", (t) => {
+  const read = { balanceMicroVnd: 1n, creditVersion: 3, creditedMicroVnd: 7n };
+  t.match(walletOf({ accountId: "A", ...read }), {
+    key: "A",
+    creditVersion: 3,
+    creditedMicroVnd: 7n,
+  });
+  t.equal(walletOf({ accountId: "A", ...read, uncoveredMicroVnd: 2n }).creditedMicroVnd, 9n);
+  const tooLow = { ...read, balanceMicroVnd: -(2n ** 53n) };
+  t.throws(() => walletOf({ accountId: "A", ...tooLow }), RangeError);
+  t.end();
+});
 
 t.test("a wallet is read once the ledger has all calls, and once for all that ask", async (t) => {
   const order: string[] = [];

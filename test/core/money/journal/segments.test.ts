@@ -1,10 +1,6 @@
 import t from "tap";
 import { Journal, type JournalOptions } from "../../../../core/money/journal/journal.ts";
-import { recordedLog } from "../../../support/log.ts";
-import { Random } from "../../../support/random.ts";
-import { SimulatedDisk } from "../../../world/disk.ts";
-import { SimulatedProcess } from "../../../world/process.ts";
-import { Scheduler } from "../../../world/scheduler.ts";
+import { simulatedMachine } from "../simulated-machine.ts";
 import { acknowledge } from "./acknowledge.ts";
 
 const FOLDER = "/data/journal";
@@ -12,31 +8,19 @@ const RECORD = '{"record":1}';
 
 /** A journal whose segments end after two records, on a disk in memory. */
 async function opened(options: Partial<JournalOptions> = {}) {
-  const random = new Random(1);
-  const disk = new SimulatedDisk(random);
-  const scheduler = new Scheduler(random);
-  const open = (name: string) => {
-    const machine = new SimulatedProcess({ name, scheduler, random, onStopped() {} });
-    machine.attach(disk.of(machine));
-    const { log } = recordedLog();
+  const { disk, machine, next, log, ended } = simulatedMachine();
+  const open = (opener = machine) => {
     const settings = { folder: FOLDER, bytesMax: 100_000, segmentBytes: 40, sync: true };
-    return Journal.open({ ...settings, log, machine, ...options });
+    return Journal.open({ ...settings, log, machine: opener, ...options });
   };
-  const journal = await open("first");
+  const journal = await open();
   return {
     journal,
-    open,
+    openAgain: () => open(next("second")),
     /** Appends records, each once the one before is on the disk. */
     append: async (count: number) => {
-      for (let at = 0; at < count; at += 1) {
-        const position = journal.appendAll([RECORD]);
-        scheduler.after(0, "the test", () => {});
-        let isSynced = false;
-        void journal.whenSynced(position).then(() => {
-          isSynced = true;
-        });
-        await scheduler.run(() => isSynced);
-      }
+      for (let at = 0; at < count; at += 1)
+        await ended(journal.whenSynced(journal.appendAll([RECORD])));
     },
     segments: () => disk.names(FOLDER).filter((name) => name.endsWith(".journal")).length,
   };
@@ -80,11 +64,11 @@ t.test("a full journal refuses records until some are acknowledged", async (t) =
 });
 
 t.test("positions go on after a restart, and acknowledged records do not come back", async (t) => {
-  const { journal, append, open } = await opened();
+  const { journal, append, openAgain } = await opened();
   await append(5);
   acknowledge(journal, 1, 2);
   await journal.close();
-  const again = await open("second");
+  const again = await openAgain();
   t.strictSame(
     again.recovered.map(({ position }) => position),
     [3, 4, 5],

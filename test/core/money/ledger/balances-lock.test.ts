@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
-import { connect, type Sql } from "../../../../core/database/client.ts";
+import { connect } from "../../../../core/database/client.ts";
 import { databaseOf, migrate } from "../../../../core/database/migrate.ts";
 import {
   BalancesLock,
@@ -8,7 +9,7 @@ import {
   refuseOwnedBalances,
 } from "../../../../core/money/ledger/balances-lock.ts";
 import { recordedLog } from "../../../support/log.ts";
-import { OWN_STATEMENTS, startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+import { OWN_STATEMENTS, startPostgres } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
 
 const TIMES = { balancesBeatMs: 10, balancesSilentMs: 2_000 } as const;
@@ -20,14 +21,11 @@ interface Place {
 }
 
 t.test("the lock on balances in memory", async (t) => {
-  let server: TestPostgres;
-  let sql: Sql;
-  const { log } = recordedLog();
-  t.before(async () => {
-    server = await startPostgres();
-    sql = connect({ server: { url: server.url }, connectionsMax: 4, statementTimeoutMs: 0, log });
-    await migrate(sql);
-  });
+  const { log, lines } = recordedLog();
+  const server = await startPostgres();
+  const { url } = server;
+  const sql = connect({ server: { url }, connectionsMax: 4, statementTimeoutMs: 0, log });
+  await migrate(sql);
   t.beforeEach(async () => {
     await sql.query("delete from balances_owner");
   });
@@ -127,7 +125,7 @@ t.test("the lock on balances in memory", async (t) => {
     async (t) => {
       const clientOf = (name: string) =>
         connect({
-          server: { url: server.url },
+          server: { url },
           connectionsMax: 1,
           statementTimeoutMs: 0,
           name,
@@ -168,6 +166,34 @@ t.test("the lock on balances in memory", async (t) => {
     await first.stop(true);
   });
 
+  t.test(
+    "a row that an earlier process of this folder left is taken, and of none other",
+    async (t) => {
+      const lock = lockOf({ folder: "a" });
+      await lock.start();
+      for (const [folder, path, isTaken] of [
+        ["a", "/data/a", true],
+        ["a", "/copy", false],
+        ["b", "/data/a", false],
+      ] as const) {
+        const logged = lines.length;
+        // A restored ledger has the row as it was.
+        await sql.query("update balances_owner set session = $1, folder = $2, place = $3", [
+          ...[randomUUID(), folder, `process 1 on h1 with data folder ${path}`],
+        ]);
+        await until("the loss is noticed before it ends", () => lines.length > logged);
+        if (!isTaken) {
+          await delay(10 * TIMES.balancesBeatMs);
+          t.ok(lock.refusal(), path);
+          await sql.query("delete from balances_owner");
+        }
+        await until("it has the balances again", () => lock.refusal() === undefined);
+        t.match(lines.slice(logged), [{ msg: /^lost/ }, { msg: /again$/ }], "each is said once");
+      }
+      await lock.stop(true);
+    },
+  );
+
   t.test("the lock survives lost connections", async (t) => {
     const lock = lockOf({ folder: "a" });
     await lock.start();
@@ -183,5 +209,7 @@ t.test("the lock on balances in memory", async (t) => {
     t.equal(lock.refusal(), undefined);
     await t.rejects(lockOf({ folder: "b" }).start(), /data\/a/);
     await lock.stop(true);
+    const query = () => Promise.reject(new Error("away"));
+    await t.resolves(lockOf({ folder: "a" }, { ...databaseOf(sql), query }).stop(true));
   });
 });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
+import type { Sql } from "../../../../core/database/client.ts";
 import { EntryRefused } from "../../../../core/money/ledger.ts";
 import type { Movement } from "../../../../core/money/outbox-entry.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { OWN_STATEMENTS } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
 import {
   AT,
   agreedBalance,
@@ -14,12 +14,12 @@ import {
   debit,
   fundedAccount,
   holdUp,
+  type LedgerUnderTest,
   topUp,
 } from "./fixtures.ts";
 
-export function creditTests(t: Test, get: () => LedgerUnderTest): void {
+export function creditTests(t: Test, { ledger, sql }: LedgerUnderTest): void {
   t.test("a credit raises balance, version and total; a repetition changes nothing", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
     const first = topUp(a, 500n);
     t.equal(await ledger.credited(first), undefined);
@@ -42,7 +42,6 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a debit is taken once, however often its entry is committed", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 500n);
     const entry = debit(a, 80n);
     t.equal(await ledger.credited(entry.debit), undefined);
@@ -56,7 +55,6 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a debit takes nothing if its reference is taken, or it is not covered", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const b = await fundedAccount(ledger, 100n);
     const [first, paid] = [newId(AT), newId(AT)];
@@ -79,7 +77,6 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a debit that was committed does not go to quarantine, and leaves it", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const [one, two] = [debit(a, 30n), debit(a, 10n, newId(AT), "2")];
     await ledger.commit([one]);
@@ -94,7 +91,6 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a debit in quarantine that cannot be taken stays there, and says why", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const reference = newId(AT);
     const other = debit(a, 30n, reference);
@@ -114,7 +110,6 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("wallets with newer movements are found among others", async (t) => {
-    const { ledger } = get();
     const [a, b, c] = [
       await fundedAccount(ledger, 100n),
       await fundedAccount(ledger, 200n),
@@ -138,7 +133,6 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("wallets that moved are found by the ledger's time", async (t) => {
-    const { ledger } = get();
     const before = await fundedAccount(ledger, 100n);
     const sinceMs = (await ledger.now()) + 1;
     while ((await ledger.now()) <= sinceMs);
@@ -161,10 +155,9 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "the ledger is complete only until the start of a movement whose commit is slow",
     async (t) => {
-      const { ledger } = get();
       const a = await fundedAccount(ledger, 100n);
       const beforeMs = await ledger.now();
-      const { ended, end } = await underWay(get(), topUp(a, 5n));
+      const { ended, end } = await underWay(sql, topUp(a, 5n));
       const startedMs = await ledger.now();
       t.ok((await ledger.completeThrough()) < startedMs);
       t.ok((await ledger.completeThrough()) >= beforeMs);
@@ -175,10 +168,9 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("a lookup of a movement waits for its commit, whose gateway has given up", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const movement = { ...topUp(a, 30n), kind: "adjustment" } as const;
-    const { ended } = await underWay(get(), movement);
+    const { ended } = await underWay(sql, movement);
     t.match(await ledger.credited(movement), {
       kind: "credited",
       wallet: { balanceMicroVnd: 130n },
@@ -187,10 +179,9 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("the same reference twenty times at once is credited once", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
     const movement = topUp(a, 70n);
-    const { released } = await holdUp(get(), "wallets", a);
+    const { released } = await holdUp(sql, "wallets", a);
     const results = await Promise.all(Array.from({ length: 20 }, () => ledger.credit(movement)));
     await released;
     t.equal(results.map(applied).filter((one) => one === "true").length, 1);
@@ -199,7 +190,6 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a reference with another amount or account is a conflict, at once too", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
     const b = await fundedAccount(ledger, 0n);
     const reference = newId(AT);
@@ -216,7 +206,6 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a wallet stays between 0 and 2^53 - 1 µđ", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 10n);
     const adjust = (amount: bigint) => ledger.credit({ ...topUp(a, amount), kind: "adjustment" });
     t.equal(applied(await adjust(-1n)), "out_of_range");
@@ -230,13 +219,11 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("an unknown account gets no credit", async (t) => {
-    const { ledger } = get();
     t.equal(applied(await ledger.credit(topUp(newId(AT), 5n))), "no_account");
     t.equal(applied(await ledger.credit(topUp("nobody", 5n))), "no_account");
   });
 
   t.test("credits and commits at once agree", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await Promise.all([
       ...Array.from({ length: 10 }, () => ledger.credit(topUp(a, 30n))),
@@ -250,7 +237,7 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
  * Begins a movement that is committed once a statement waits for its wallet, and after some seconds at most. `end` waits
  * for the wallet.
  */
-async function underWay({ sql }: LedgerUnderTest, { accountId, kind, ...movement }: Movement) {
+async function underWay(sql: Sql, { accountId, kind, ...movement }: Movement) {
   const waiting = `select from ${OWN_STATEMENTS} where wait_event_type = 'Lock'`;
   const credit = [accountId, kind, movement.amountMicroVnd, movement.reference];
   const ended = sql.script(`do $$ begin

@@ -13,7 +13,6 @@ import {
 import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import t from "tap";
 import { EmbeddedDatabase, lowerPriority } from "../../../../core/database/embedded.ts";
 import { databaseUser } from "../../../../core/database/embedded-folder.ts";
@@ -33,7 +32,6 @@ import { recordedLog } from "../../../support/log.ts";
 import { until } from "../../../support/until.ts";
 import { AT, agreedBalance, charge, fundedAccount, topUp } from "./fixtures.ts";
 
-const CHILD = fileURLToPath(new URL("./committing-child.js", import.meta.url));
 /** `KILLS=40` for a longer run. */
 const KILLS = Number(process.env["KILLS"] ?? 2);
 const SECRET = "sk-of-a-provider";
@@ -268,55 +266,6 @@ function killed(pid: number): void {
     process.kill(pid, "SIGKILL");
   } catch (error) {
     if (codeOf(error) !== "ESRCH") throw error;
-  }
-}
-
-t.test("a gateway killed at any time leaves a database that the next one opens", async (t) => {
-  const answers = join(root, "answers");
-  const path = join(root, "killed", "ledger");
-  for (let kill = 0; kill < KILLS; kill += 1) {
-    const child = spawn(process.execPath, [CHILD, path, answers], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    // The first kills hit the creation of the database, the others its work.
-    const ended = once(child, "close");
-    const wait = kill === 0 ? delay(Math.random() * 1_500) : once(child.stdout, "data");
-    await Promise.race([wait, ended]);
-    await delay(Math.random() * 300);
-    const server = serverIn(path);
-    child.kill("SIGKILL");
-    await ended;
-    t.equal(child.signalCode, "SIGKILL");
-    if (server !== undefined) await until("its database ends", () => !isAlive(server));
-  }
-  const [, last] = open(path);
-  // Stop the database even if a check fails: a running database keeps this file from ending.
-  t.teardown(() => last.stop());
-  await last.start();
-  const answered = existsSync(answers) ? readFileSync(answers, "utf8").split("\n") : [];
-  const kept = new Set<string>();
-  for await (const { accountId } of last.sums()) {
-    await agreedBalance(last, accountId);
-    for (const record of await last.usage({ accountId, limit: 1e6 })) {
-      kept.add(record.callId);
-    }
-  }
-  // The last line may be incomplete.
-  const lost = answered.filter((callId) => callId.length === 36 && !kept.has(callId));
-  t.strictSame(lost, []);
-  t.ok(KILLS < 2 || kept.size > 0);
-});
-
-function serverIn(path: string): number | undefined {
-  const file = join(path, "postgres", "postmaster.pid");
-  return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
   }
 }
 

@@ -5,16 +5,15 @@ import { type LedgerEpochs, MembershipEnded } from "../../../../core/money/ledge
 import { EpochBooks, epochsOf } from "../../../support/epoch-books.ts";
 import { OWN_LOCKS } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
-import { agreedBalance, charge, fundedAccount } from "./fixtures.ts";
+import { agreedBalance, charge, fundedAccount, type LedgerUnderTest } from "./fixtures.ts";
 
 /** A bucket of its own for each test. */
 const newBucket = () => `b-${randomUUID()}`;
 
 /** Both the ledger, and the model of it that tests of the hold store use. */
-function epochTests(t: Test, name: string, get: () => LedgerEpochs): void {
+function epochTests(t: Test, name: string, epochs: LedgerEpochs): void {
   t.test(`of two gateways one begins the next epoch: ${name}`, async (t) => {
-    const [epochs, bucket] = [get(), newBucket()];
+    const bucket = newBucket();
     t.strictSame(await epochs.read(bucket), { name: "", isRestored: false, members: new Map() });
     const first = await Promise.all([
       epochs.begin(bucket, "", "1-a", false),
@@ -34,7 +33,7 @@ function epochTests(t: Test, name: string, get: () => LedgerEpochs): void {
   });
 
   t.test(`a gateway enters only the last epoch: ${name}`, async (t) => {
-    const [epochs, bucket] = [get(), newBucket()];
+    const bucket = newBucket();
     t.equal(await epochs.enter(bucket, "1-a", "g1"), false, "there is none");
     await epochs.begin(bucket, "", "1-a", false);
     t.equal(await epochs.enter(bucket, "1-b", "g1"), false);
@@ -53,7 +52,7 @@ function epochTests(t: Test, name: string, get: () => LedgerEpochs): void {
   t.test(
     `an epoch opens once every member has entered it, or may be removed: ${name}`,
     async (t) => {
-      const [epochs, bucket] = [get(), newBucket()];
+      const bucket = newBucket();
       await epochs.begin(bucket, "", "1-a", false);
       for (const gateway of ["g1", "g2", "g3"]) await epochs.enter(bucket, "1-a", gateway);
       t.equal(await epochs.open(bucket, "1-a", []), true);
@@ -70,13 +69,16 @@ function epochTests(t: Test, name: string, get: () => LedgerEpochs): void {
   );
 }
 
-export function epochsTests(t: Test, get: () => LedgerUnderTest): void {
-  epochTests(t, "the ledger", () => get().ledger.epochs);
+export function epochsTests(t: Test, { ledger, sql }: LedgerUnderTest): void {
+  epochTests(t, "the ledger", ledger.epochs);
   const books = new EpochBooks();
-  epochTests(t, "the model", () => epochsOf(async (work) => work(books)));
+  epochTests(
+    t,
+    "the model",
+    epochsOf(async (work) => work(books)),
+  );
 
   t.test("the ledger refuses the commit of a gateway that was removed", async (t) => {
-    const { ledger } = get();
     const { epochs } = ledger;
     const a = await fundedAccount(ledger, 100n);
     const bucket = newBucket();
@@ -102,7 +104,6 @@ export function epochsTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("an epoch does not open while a commit of a gateway that it removes runs", async (t) => {
-    const { ledger, sql } = get();
     const { epochs } = ledger;
     const bucket = newBucket();
     await epochs.begin(bucket, "", "1-a", false);

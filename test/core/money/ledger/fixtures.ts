@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Sql } from "../../../../core/database/client.ts";
 import { debitOf } from "../../../../core/money/debit.ts";
 import { entryOf } from "../../../../core/money/entry.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
@@ -12,7 +13,12 @@ import type {
 import { newId } from "../../../../core/process/id.ts";
 import { posting } from "../../../support/posting.ts";
 import { accountsIn } from "../../../support/stored-accounts.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
+
+/** A started ledger, and a separate connection to check its tables. */
+export interface LedgerUnderTest {
+  readonly ledger: PostgresLedger;
+  readonly sql: Sql;
+}
 
 export const AT = Date.UTC(2025, 5, 15, 12);
 
@@ -84,7 +90,7 @@ export function applied(result: CreditResult): string {
  * lock. Resolves once the lock is taken; `released` resolves when it is released.
  */
 export async function holdUp(
-  { sql }: Pick<LedgerUnderTest, "sql">,
+  sql: Sql,
   table: "wallets" | "accounts",
   id: string,
 ): Promise<{ released: Promise<unknown> }> {

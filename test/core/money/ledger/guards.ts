@@ -2,17 +2,15 @@ import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { sqlState } from "../../../../core/database/client.ts";
 import { newId } from "../../../../core/process/id.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
-import { AT, charge, fundedAccount } from "./fixtures.ts";
+import { AT, charge, fundedAccount, type LedgerUnderTest } from "./fixtures.ts";
 
 const CHECK_VIOLATION = "23514";
 const UNIQUE_VIOLATION = "23505";
 const RESTRICT_VIOLATION = "23001";
 
 /** Changes that the database itself refuses, even if the code above is wrong. */
-export function guardTests(t: Test, get: () => LedgerUnderTest): void {
+export function guardTests(t: Test, { ledger, sql }: LedgerUnderTest): void {
   async function state(text: string, values: (string | bigint)[] = []): Promise<string> {
-    const { sql } = get();
     return sql.query(text, values).then(
       () => "done",
       (error: unknown) => sqlState(error) ?? String(error),
@@ -20,7 +18,6 @@ export function guardTests(t: Test, get: () => LedgerUnderTest): void {
   }
 
   t.test("a ledger row cannot be changed or removed", async (t) => {
-    const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 100n);
     for (const text of [
       "update ledger_entries set amount = amount",
@@ -35,14 +32,13 @@ export function guardTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a wallet cannot be negative, nor above 2^53 - 1", async (t) => {
-    const a = await fundedAccount(get().ledger, 100n);
+    const a = await fundedAccount(ledger, 100n);
     const set = "update wallets set balance = $2 where account_id = $1";
     t.equal(await state(set, [a, -1n]), CHECK_VIOLATION);
     t.equal(await state(set, [a, 2n ** 53n]), CHECK_VIOLATION);
   });
 
   t.test("a call cannot be charged twice, nor a reference credited twice", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const entry = charge(a, 10);
     await ledger.commit([entry]);
@@ -56,7 +52,7 @@ export function guardTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a row must have the fields of its kind", async () => {
-    const a = await fundedAccount(get().ledger, 100n);
+    const a = await fundedAccount(ledger, 100n);
     const insert = `insert into ledger_entries
       (account_id, kind, amount, balance_after, call_id, reference) values ($1, $2, $3, $4, $5, $6)`;
     const call = newId(AT);
@@ -69,7 +65,6 @@ export function guardTests(t: Test, get: () => LedgerUnderTest): void {
       [a, "adjustment", 0n, 5n, null, "r3"],
       [a, "gift", 5n, 5n, null, "r4"],
     ];
-    const { sql } = get();
     for (const row of rows) {
       await assert.rejects(
         sql.query(insert, row),
@@ -80,7 +75,7 @@ export function guardTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("an account with a wallet cannot be deleted", async (t) => {
-    const a = await fundedAccount(get().ledger, 0n);
+    const a = await fundedAccount(ledger, 0n);
     t.equal(await state("delete from accounts where id = $1", [a]), "23503");
   });
 }

@@ -3,11 +3,10 @@ import { randomUUID } from "node:crypto";
 import type { Test } from "tap";
 import { LedgerWentBack } from "../../../../core/money/ledger-history.ts";
 import { OWN_LOCKS } from "../../../support/postgres.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
-import { agreedBalance, charge, fundedAccount, topUp } from "./fixtures.ts";
+import { agreedBalance, charge, fundedAccount, type LedgerUnderTest, topUp } from "./fixtures.ts";
 
-export function historyTests(t: Test, get: () => LedgerUnderTest): void {
-  const counts = () => get().ledger.history.confirmed.commits;
+export function historyTests(t: Test, { ledger, sql }: LedgerUnderTest): void {
+  const counts = () => ledger.history.confirmed.commits;
 
   /** The writer of the commits since `before`, which ran one after another, and its count. */
   const raised = (before: ReadonlyMap<string, number>) => {
@@ -20,13 +19,12 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
 
   /** Takes commits back, as the restore of a backup does. */
   const goBack = (writer: string, commits: number) =>
-    get().sql.query("update ledger_writers set commits = commits - $2 where writer = $1", [
+    sql.query("update ledger_writers set commits = commits - $2 where writer = $1", [
       writer,
       commits,
     ]);
 
   t.test("every commit of money is counted, with its transaction", async (t) => {
-    const { ledger } = get();
     const unfunded = counts();
     const a = await fundedAccount(ledger, 100n);
     const [writer, before] = raised(unfunded);
@@ -41,7 +39,6 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a ledger that lost commits of a gateway takes none under their count", async (t) => {
-    const { ledger } = get();
     const unfunded = counts();
     const a = await fundedAccount(ledger, 100n);
     const [writer, count] = raised(unfunded);
@@ -59,7 +56,6 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "writers of long ago are forgotten, except this process's and those that a store keeps",
     async (t) => {
-      const { ledger, sql } = get();
       const unfunded = counts();
       await fundedAccount(ledger, 100n);
       const [own] = raised(unfunded);
@@ -87,7 +83,6 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("a commit that waits for the begin of a generation is of this one", async (t) => {
-    const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 100n);
     const beginning = sql.script(`select begin_generation(0);
       do $$ begin
@@ -104,7 +99,6 @@ export function historyTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a generation is above every known one", async (t) => {
-    const { ledger } = get();
     const { generation } = await ledger.history.read([]);
     await ledger.history.beginGeneration(generation + 5);
     t.equal((await ledger.history.read([])).generation, generation + 6);

@@ -207,7 +207,7 @@ t.test("a ledger with a partition for each month", async (t) => {
 
   t.test("starts on a disk that takes longer for a month than a statement may", async (t) => {
     await migrate(sql);
-    const statementTimeoutMs = 4_000;
+    const statementTimeoutMs = 2_000;
     await sql.script(`create table slow_disk ();
       create function slow_down() returns event_trigger language plpgsql as $$
       begin

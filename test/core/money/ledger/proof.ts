@@ -3,13 +3,12 @@ import { LedgerProof } from "../../../../core/money/ledger/proof.ts";
 import { sums } from "../../../../core/money/ledger/sums.ts";
 import { systemMachine } from "../../../../core/process/machine.ts";
 import { OWN_STATEMENTS } from "../../../support/postgres.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
-import { charge, fundedAccount, proveFromStart, topUp } from "./fixtures.ts";
+import { charge, fundedAccount, type LedgerUnderTest, proveFromStart, topUp } from "./fixtures.ts";
 
 /** Tests of the rows that `reconcile` has added up, and need not read again. */
-export function proofTests(t: Test, get: () => LedgerUnderTest): void {
+export function proofTests(t: Test, { ledger, sql }: LedgerUnderTest): void {
   async function drift(accountId: string): Promise<bigint> {
-    for await (const sum of sums(get().sql)) {
+    for await (const sum of sums(sql)) {
       if (sum.accountId === accountId) return sum.entriesMicroVnd - sum.balanceMicroVnd;
     }
     throw new Error("no such wallet");
@@ -20,7 +19,6 @@ export function proofTests(t: Test, get: () => LedgerUnderTest): void {
   }
 
   async function rows(accountId: string): Promise<number> {
-    const { sql } = get();
     const [row] = await sql.query<{ rows: number }>(
       `select count(*)::integer as rows from ledger_entries
         where account_id = $1 and id > (select entry_id from ledger_proof)`,
@@ -30,7 +28,6 @@ export function proofTests(t: Test, get: () => LedgerUnderTest): void {
   }
 
   t.test("ledger rows are added up page by page, each once, by any process", async (t) => {
-    const { ledger, sql } = get();
     const [a, b] = [await fundedAccount(ledger, 1_000n), await fundedAccount(ledger, 500n)];
     await ledger.commit(Array.from({ length: 20 }, (_, n) => charge(n % 2 ? a : b, n)));
     const first = new LedgerProof(sql, systemMachine, 4);
@@ -53,7 +50,6 @@ export function proofTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "a row that was changed by hand is found: if it is new, and later by a full proof",
     async (t) => {
-      const { ledger, sql } = get();
       const a = await fundedAccount(ledger, 1_000n);
       await ledger.commit([charge(a, 40)]);
       const change = async (amount: number) => {
@@ -78,7 +74,6 @@ export function proofTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("a row whose transaction ends after that of a later row is added up too", async (t) => {
-    const { ledger, sql } = get();
     const [slow, quick] = [await fundedAccount(ledger, 0n), await fundedAccount(ledger, 0n)];
     const written = sql.query(
       `with money as (update wallets set balance = 5 where account_id = $1 returning account_id),

@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import type { Test } from "tap";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { newId } from "../../../../core/process/id.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
-import { AT, agreedBalance, charge, fundedAccount } from "./fixtures.ts";
+import { AT, agreedBalance, charge, fundedAccount, type LedgerUnderTest } from "./fixtures.ts";
 
 const NAME = "key:K";
 
-export function purseTests(t: Test, get: () => LedgerUnderTest): void {
+export function purseTests(t: Test, { ledger, sql }: LedgerUnderTest): void {
   t.test("a purse that was never charged has nothing spent", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const none = { balanceMicroVnd: 0n, creditVersion: 0, creditedMicroVnd: 0n };
     t.strictSame(await ledger.purse(a, NAME), { accountId: a, ...none });
@@ -21,7 +19,6 @@ export function purseTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "a call is charged to its wallet and to each purse that it names, once, in one transaction",
     async (t) => {
-      const { ledger } = get();
       const a = await fundedAccount(ledger, 1_000n);
       const b = await fundedAccount(ledger, 1_000n);
       const both = charge(a, 100, { purses: [NAME, "day"] });
@@ -42,7 +39,6 @@ export function purseTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("commits at once of calls with the same purses count each of them", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const purses = [NAME, "day"];
     const calls = Array.from({ length: 20 }, () => charge(a, 3, { purses }));
@@ -51,7 +47,6 @@ export function purseTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("an entry that names no purse is charged to its wallet alone", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const entry = charge(a, 30);
     t.ok(!entry.text.includes("purses"));
@@ -63,7 +58,6 @@ export function purseTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "the charge of a call in quarantine is spent of a purse, and once after it is committed",
     async (t) => {
-      const { ledger } = get();
       const a = await fundedAccount(ledger, 1_000n);
       const entry = charge(a, 30, { purses: [NAME] });
       await ledger.quarantine(entry, "for a test");
@@ -75,7 +69,6 @@ export function purseTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("what is spent of a purse equals the records of its calls", async (t) => {
-    const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await ledger.commit([
       charge(a, 30, { purses: [NAME, "day"] }),
@@ -88,7 +81,6 @@ export function purseTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("purses and wallets that the ledger does not have are found among others", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await ledger.commit([charge(a, 30, { purses: [NAME] })]);
     const nobody = newId(AT);

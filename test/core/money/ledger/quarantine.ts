@@ -5,8 +5,14 @@ import { EntryRefused, EntryUnreadable } from "../../../../core/money/ledger.ts"
 import { isReadable } from "../../../../core/money/outbox-entry.ts";
 import { OWN_LOCKS, OWN_STATEMENTS } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
-import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
+import {
+  agreedBalance,
+  balance,
+  charge,
+  fundedAccount,
+  type LedgerUnderTest,
+  topUp,
+} from "./fixtures.ts";
 
 /** How many statements on this database wait for a lock. */
 const WAITING = `select count(*)::integer as waiting from ${OWN_STATEMENTS}
@@ -14,9 +20,8 @@ const WAITING = `select count(*)::integer as waiting from ${OWN_STATEMENTS}
 
 const LOCKED = `select from ${OWN_LOCKS} where relation = 'ledger_writers'::regclass and mode = 'ShareLock' and granted`;
 
-export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
+export function quarantineTests(t: Test, { ledger, sql }: LedgerUnderTest): void {
   t.test("a refused call is kept in quarantine, once", async (t) => {
-    const { ledger } = get();
     const before = await ledger.quarantined();
     const entry = charge("nobody", 1, { mappedFrom: "a\0b\ud800" });
     await ledger.quarantine(entry, "no such account");
@@ -33,7 +38,6 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a loaded wallet does not include the charge of a call in quarantine", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     await ledger.quarantine(charge(a, 30), "for a test");
     t.equal(await balance(ledger, a), 70n);
@@ -48,7 +52,6 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "a call in quarantine is committed once its cause is fixed, completely and only once",
     async (t) => {
-      const { ledger } = get();
       const a = await fundedAccount(ledger, 100n);
       const entry = charge(a, 101);
       const { callId } = entry.posting;
@@ -70,7 +73,6 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "an entry that cannot be read is listed beside the others, and its retry changes nothing",
     async (t) => {
-      const { ledger } = get();
       const a = await fundedAccount(ledger, 100n);
       const newer = charge(a, 30);
       const { callId } = newer.posting;
@@ -96,7 +98,6 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("an entry that an older version could not read is committed by this one", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     // Redis keeps the charge beside the text, which says 0.
     const { text: charged, posting } = charge(a, 30);
@@ -112,7 +113,6 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("a call that is committed leaves quarantine, and is charged once", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const entry = charge(a, 30);
     const unread = decodeEntry("1", entry.text.replace('"v":1', '"v":2'));
@@ -129,7 +129,6 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
     t.test(
       `a call whose commit begins just ${order} its quarantine is in one of the books`,
       async (t) => {
-        const { ledger, sql } = get();
         const a = await fundedAccount(ledger, 100n);
         const entry = charge(a, 30);
         const unread = decodeEntry("1", entry.text.replace('"v":1', '"v":2'));
@@ -158,7 +157,6 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
   }
 
   t.test("an entry of a committed call that cannot be read is not in quarantine", async (t) => {
-    const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const entry = charge(a, 30);
     await ledger.commit([entry]);

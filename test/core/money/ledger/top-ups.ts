@@ -1,14 +1,12 @@
 import { setTimeout } from "node:timers/promises";
 import type { Test } from "tap";
 import { newId } from "../../../../core/process/id.ts";
-import type { LedgerUnderTest } from "./conformance.ts";
-import { AT, charge, debit, fundedAccount, topUp } from "./fixtures.ts";
+import { AT, charge, debit, fundedAccount, type LedgerUnderTest, topUp } from "./fixtures.ts";
 
 const DAY_MS = 86_400_000;
 
-export function topUpTests(t: Test, get: () => LedgerUnderTest): void {
+export function topUpTests(t: Test, { ledger }: LedgerUnderTest): void {
   t.test("top-ups are summed by reference and time, and nothing else is", async (t) => {
-    const { ledger } = get();
     const accountId = await fundedAccount(ledger, 0n);
     const other = await fundedAccount(ledger, 7n);
     const own = `sums-${newId(AT)}:`;
@@ -35,7 +33,6 @@ export function topUpTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test("what is taken back counts in the time of its top-up, not in its own", async (t) => {
-    const { ledger } = get();
     const accountId = await fundedAccount(ledger, 0n);
     const first = `first-${newId(AT)}`;
     const second = `second-${newId(AT)}`;

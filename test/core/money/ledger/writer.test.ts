@@ -45,17 +45,6 @@ t.test(
   },
 );
 
-t.test("commits one after another are of one writer", async (t) => {
-  const ledger = new SlowLedger();
-  const writer = newWriter();
-  for (let count = 1; count <= 3; count += 1) {
-    const done = writer.run(ledger.commit);
-    ledger.replies.pop()?.();
-    await done;
-  }
-  t.strictSame([...writer.confirmed.commits], [["writer 1", 3]]);
-});
-
 t.test("a commit that counted nothing leaves the count of its writer", async (t) => {
   const writer = newWriter();
   await writer.run(async () => ({ counted: { commits: 4, generation: 2 } }));

@@ -41,25 +41,6 @@ t.test("a reply counts only if its count of operations is above all before", asy
   t.equal(troubles.length, 3);
 });
 
-t.test("work in a bucket that must be joined first is tried three times", async (t) => {
-  const { bucket } = stage();
-  let tries = 0;
-  const work = (failures: number, error: Error) => {
-    tries = 0;
-    return bucket.asMember(async () => {
-      tries += 1;
-      if (tries <= failures) throw error;
-      return "done";
-    });
-  };
-  t.equal(await work(2, new NotMember("b00")), "done");
-  t.equal(tries, 3);
-  await t.rejects(work(3, new NotMember("b00")), /is being joined/);
-  t.equal(tries, 3);
-  await t.rejects(work(1, new Error("other")), /other/);
-  t.equal(tries, 1);
-});
-
 t.test("a call that is refused while a bucket is closed leaves nothing behind", async (t) => {
   const { bucket, client, machine } = stage();
   bucket.set("ready", false);
@@ -103,15 +84,6 @@ t.test("operations of one turn are one script, and each gets its own reply", asy
   t.strictSame(
     scripts.map((each) => each.names),
     [["hold", "void", "post"], ["load"]],
-  );
-});
-
-t.test("a turn of many operations takes several scripts", async (t) => {
-  const { bucket, scripts } = stage([2, 3, 4]);
-  await Promise.all(Array.from({ length: 150 }, () => bucket.run("hold", [], [], asReply)));
-  t.strictSame(
-    scripts.map(({ names }) => names.length),
-    [64, 64, 22],
   );
 });
 

@@ -89,30 +89,6 @@ t.test(
 );
 
 t.test(
-  "a gateway that lives is waited for, and its posts are in the wallets that load then",
-  async (t) =>
-    inPair(async ({ world, server, x, y }) => {
-      world.pause(x.store);
-      t.equal(await world.call(x.store, "A"), "posted");
-      await server.call("FLUSHALL");
-      let isLoaded = false;
-      const loaded = y.store
-        .load("A", () => world.ledger.wallet("A"))
-        .then(() => {
-          isLoaded = true;
-        });
-      await until("the next epoch has begun", async () => {
-        const keys = (await server.call("KEYS", `${x.prefix}:*:joining`)) as string[];
-        return keys.length > 0;
-      });
-      t.equal(isLoaded, false);
-      world.resume(x.store);
-      await loaded;
-      t.match(await y.store.balances("A"), { availableMicroVnd: Number(FUNDED) - 700 });
-    }, 60_000),
-);
-
-t.test(
   "a gateway that cannot reach the ledger hands its posts over, and sells nothing until it can",
   async (t) =>
     inPair(async ({ world, server, x, y }) => {
@@ -272,5 +248,3 @@ function cutOff(world: World, { store, gateway: own }: TestStore): () => void {
     world.resume(store);
   };
 }
-
-/** The id of a gateway in Redis. */

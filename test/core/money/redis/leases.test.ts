@@ -1,19 +1,15 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { createInterface, type Interface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import t from "tap";
-import type { LedgerEpoch, LedgerEpochs } from "../../../../core/money/ledger-epochs.ts";
+import type { LedgerEpochs } from "../../../../core/money/ledger-epochs.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { callIdOf, posting } from "../../../support/posting.ts";
-import { startRedis, type TestRedis } from "../../../support/redis.ts";
+import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
 import { emptyLedger, startStore, type TestStore } from "./store.ts";
+import { SwitchedClient } from "./switched-client.ts";
 
-const CHILD = fileURLToPath(new URL("./gateway-child.js", import.meta.url));
 const LEASE_MS = 1_000;
 const TIMEOUT_MS = 30_000;
 const WALLET = {
@@ -22,69 +18,72 @@ const WALLET = {
   creditVersion: 1,
   creditedMicroVnd: 1_000n,
 };
+const PURSE = { ...WALLET, balanceMicroVnd: 0n };
 
-let redis: TestRedis;
+let server: RedisServer;
 
 t.before(async () => {
-  redis = await startRedis();
+  server = await startRedisServer();
 });
 
-t.teardown(() => redis.stop());
+t.teardown(() => server.stop());
 
-/** A gateway in another process. */
-class Child {
-  readonly process: ChildProcess;
-  private readonly lines: AsyncIterator<string>;
-  private readonly reader: Interface;
-  private readonly epochs: LedgerEpochs;
-
-  constructor(prefix: string) {
-    this.epochs = emptyLedger(prefix).epochs;
-    const args = [CHILD, String(redis.servers), prefix, String(WALLET.balanceMicroVnd)];
-    this.process = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit", "ipc"] });
-    this.process.on("message", (asked) => void this.reply(asked as [keyof LedgerEpochs, string]));
-    assert.ok(this.process.stdout);
-    this.reader = createInterface({ input: this.process.stdout });
-    this.lines = this.reader[Symbol.asyncIterator]();
+/** A gateway that ends, or stands still. */
+class Other {
+  static async start({ prefix }: TestStore): Promise<Other> {
+    const client = new SwitchedClient([server]);
+    const ledger = {
+      ...emptyLedger(prefix),
+      wallet: async () => WALLET,
+      purse: async () => PURSE,
+    };
+    return new Other(await startStore({ servers: server.url, prefix, client, ledger }), client);
   }
 
-  async line(): Promise<string> {
-    const { value } = await this.lines.next();
-    return String(value);
+  private constructor(
+    private readonly gateway: TestStore,
+    private readonly client: SwitchedClient,
+  ) {}
+
+  hold(callId: string, microVnd: number, ...purses: string[]) {
+    return this.gateway.store.hold({
+      ...{ callId, accountId: "A", keyId: "K", amountMicroVnd: microVnd, floorMicroVnd: microVnd },
+      purses: purses.map((name) => ({ name, limitMicroVnd: 600 })),
+    });
   }
 
-  async ask(command: string): Promise<unknown> {
-    this.process.stdin?.write(`${command}\n`);
-    return JSON.parse(await this.line());
+  extend(callId: string, microVnd: number) {
+    const amounts = { totalMicroVnd: microVnd, floorMicroVnd: microVnd };
+    return this.gateway.store.extend({ callId, accountId: "A", ...amounts });
   }
 
-  /** Asks the ledger for the child. */
-  private async reply([method, ...args]: [keyof LedgerEpochs, ...string[]]): Promise<void> {
-    const epochs = this.epochs as unknown as Record<string, (...args: string[]) => Promise<object>>;
-    const reply = await epochs[method]?.(...args);
-    if (!this.process.connected) return;
-    const { members } = (reply ?? {}) as Partial<LedgerEpoch>;
-    this.process.send(members ? { ...reply, members: [...members] } : (reply ?? true));
+  post(callId: string, costMicroVnd: number, ...purses: string[]) {
+    return this.gateway.store.post(posting({ callId, accountId: "A", costMicroVnd, purses }));
   }
 
-  async kill(): Promise<void> {
-    if (this.process.signalCode !== null) return;
-    const gone = once(this.process, "exit");
-    this.process.kill("SIGKILL");
-    await gone;
+  kill(): Promise<void> {
+    return this.gateway.die();
+  }
+
+  /** Returns what lets it go on. */
+  freeze(): () => void {
+    let thaw = () => {};
+    this.client.thawed = new Promise((resolve) => {
+      thaw = resolve;
+    });
+    return () => thaw();
   }
 }
 
-async function withChild(body: (own: TestStore, child: Child) => Promise<void>): Promise<void> {
-  const own = await startStore({ servers: redis.servers });
-  const child = new Child(own.prefix);
+async function withOther(body: (own: TestStore, other: Other) => Promise<void>): Promise<void> {
+  const own = await startStore({ servers: server.url });
+  const other = await Other.start(own);
   try {
-    assert.equal(await child.line(), "ready");
     assert.equal(await own.store.load("A", async () => WALLET), true);
-    await own.store.load("A", async () => ({ ...WALLET, balanceMicroVnd: 0n }), "key:K");
-    await body(own, child);
+    await own.store.load("A", async () => PURSE, "key:K");
+    await body(own, other);
   } finally {
-    await child.kill();
+    await other.kill();
     await own.dispose();
   }
 }
@@ -100,17 +99,17 @@ async function untilHeld({ store }: TestStore, microVnd: number): Promise<void> 
 t.test(
   "the holds of a killed gateway are given back, and another gateway commits its posts",
   async (t) =>
-    withChild(async (own, child) => {
-      await child.ask("hold c1 300");
-      await child.ask("hold c2 200");
-      t.strictSame(await child.ask("post c2 150"), {
+    withOther(async (own, other) => {
+      await other.hold("c1", 300);
+      await other.hold("c2", 200);
+      t.strictSame(await other.post("c2", 150), {
         chargedMicroVnd: 150,
         writtenOffMicroVnd: 0,
         duplicate: false,
       });
       const { read } = emptyLedger(own.prefix).epochs;
       t.equal((await read("b00")).members.size, 2);
-      await child.kill();
+      await other.kill();
       await untilHeld(own, 0);
       await until("no epoch waits for it", async () => (await read("b00")).members.size === 1);
       const entries = await own.store.read(10, TIMEOUT_MS);
@@ -125,15 +124,15 @@ t.test(
 );
 
 t.test("the holds of a killed gateway are given back to their purses", async (t) =>
-  withChild(async (own, child) => {
-    await child.ask("hold c1 300 key:K");
-    await child.ask("hold c2 200");
-    await child.ask("hold c3 100 key:K");
-    await child.ask("post c3 70 key:K");
+  withOther(async (own, other) => {
+    await other.hold("c1", 300, "key:K");
+    await other.hold("c2", 200);
+    await other.hold("c3", 100, "key:K");
+    await other.post("c3", 70, "key:K");
     const purse = () => own.store.balances("A", "key:K");
     const parts = { availableMicroVnd: -370, heldMicroVnd: 300, uncommittedMicroVnd: 70 };
     t.strictSame(await purse(), parts);
-    await child.kill();
+    await other.kill();
     await untilHeld(own, 0);
     const free = { availableMicroVnd: -70, heldMicroVnd: 0 };
     t.strictSame(await purse(), { ...free, uncommittedMicroVnd: 70 });
@@ -145,10 +144,10 @@ t.test("the holds of a killed gateway are given back to their purses", async (t)
 );
 
 t.test("a live gateway keeps its hold far beyond the length of a lease", async (t) =>
-  withChild(async (own, child) => {
-    await child.ask("hold c1 300");
+  withOther(async (own, other) => {
+    await other.hold("c1", 300);
     await delay(3 * LEASE_MS);
-    t.strictSame(await child.ask("extend c1 400"), { kind: "held", amountMicroVnd: 400 });
+    t.strictSame(await other.extend("c1", 400), { kind: "held", amountMicroVnd: 400 });
     t.equal((await own.store.balances("A"))?.heldMicroVnd, 400);
   }),
 );
@@ -156,14 +155,14 @@ t.test("a live gateway keeps its hold far beyond the length of a lease", async (
 t.test(
   "a frozen gateway whose holds were voided takes them again, and its calls go on",
   async (t) =>
-    withChild(async (own, child) => {
-      await child.ask("hold c1 300");
-      child.process.kill("SIGSTOP");
+    withOther(async (own, other) => {
+      await other.hold("c1", 300);
+      const thaw = other.freeze();
       await untilHeld(own, 0);
-      child.process.kill("SIGCONT");
-      t.strictSame(await child.ask("extend c1 350"), { kind: "held", amountMicroVnd: 350 });
+      thaw();
+      t.strictSame(await other.extend("c1", 350), { kind: "held", amountMicroVnd: 350 });
       t.equal((await own.store.balances("A"))?.heldMicroVnd, 350);
-      await child.ask("post c1 320");
+      await other.post("c1", 320);
       await until("it is charged", async () => {
         const found = await own.store.balances("A");
         return found?.availableMicroVnd === 680 && found.heldMicroVnd === 0;
@@ -174,20 +173,20 @@ t.test(
 t.test(
   "a frozen gateway whose holds were voided spends no more, and is charged what is available",
   async (t) =>
-    withChild(async (own, child) => {
-      await child.ask("hold c1 300");
-      child.process.kill("SIGSTOP");
+    withOther(async (own, other) => {
+      await other.hold("c1", 300);
+      const thaw = other.freeze();
       await untilHeld(own, 0);
       const amounts = { amountMicroVnd: 900, floorMicroVnd: 900 };
       const hold = { callId: "c2", accountId: "A", keyId: "K", ...amounts };
       t.equal((await own.store.hold(hold)).kind, "held");
-      child.process.kill("SIGCONT");
-      t.strictSame(await child.ask("extend c1 350"), {
+      thaw();
+      t.strictSame(await other.extend("c1", 350), {
         kind: "short",
         purse: "wallet",
         availableMicroVnd: 100,
       });
-      await child.ask("post c1 250");
+      await other.post("c1", 250);
       // The result may come from the spool; the final charge is what the other call left available.
       const deadline = performance.now() + TIMEOUT_MS;
       let found = await own.store.balances("A");
@@ -218,8 +217,8 @@ async function withSlowLedger(
       return ledger.epochs.enter(...asked);
     },
   };
-  const slow = await startStore({ ...redis, prefix, ledger: { ...ledger, epochs } });
-  const other = await startStore({ ...redis, prefix, log });
+  const slow = await startStore({ servers: server.url, prefix, ledger: { ...ledger, epochs } });
+  const other = await startStore({ servers: server.url, prefix, log });
   try {
     await other.store.load("A", async () => WALLET);
     isSlow = true;

@@ -76,18 +76,6 @@ t.test("a debit whose gateway dies before its commit is committed by another one
   }),
 );
 
-t.test("a debit that is sent to two gateways at once is made once", async (t) =>
-  withGateways(async ({ ledger, first, second }) => {
-    const debit = movement(BigInt(-AMOUNT));
-    for (const { committer } of [first, second]) committer.start();
-    const both = [first, second].map(({ wallets }) => wallets.credit(debit));
-    const applied = (await Promise.all(both)).map((one) => one.kind === "credited" && one.applied);
-    t.strictSame(applied.sort(), [false, true]);
-    await until("it is acknowledged", async () => (await parts(second)) === "700 0 0");
-    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 700n);
-  }),
-);
-
 t.test("two debits of different amounts under one reference: one gives its money back", async (t) =>
   withGateways(async ({ ledger, first, second }) => {
     const one = movement(-300n, "shared");
@@ -105,19 +93,6 @@ t.test("two debits of different amounts under one reference: one gives its money
       kind: "posted",
       duplicate: false,
     });
-  }),
-);
-
-t.test("a debit that the ledger got from an earlier entry is given back", async (t) =>
-  withGateways(async ({ ledger, first, second }) => {
-    const debit = movement(BigInt(-AMOUNT));
-    // The gateway asked the ledger long ago: since then, another one made the movement, and Redis has forgotten it.
-    await ledger.commit([{ ...debitOf(debit, 1), entryId: "earlier" }]);
-    await first.store.debit(debitOf(debit, Date.now()));
-    t.equal(await parts(second), "700 0 300");
-    first.committer.start();
-    await until("it is given back", async () => (await parts(second)) === "1000 0 0");
-    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 700n);
   }),
 );
 

@@ -1,18 +1,14 @@
 import t from "tap";
 import { posting } from "../../../support/posting.ts";
-import { startRedis, type TestRedis } from "../../../support/redis.ts";
+import { startRedis } from "../../../support/redis.ts";
 import { until } from "../../../support/until.ts";
 import { World } from "./world.ts";
 
 const COST = 700;
-let redis: TestRedis;
-
-t.before(async () => {
-  redis = await startRedis();
-});
-t.teardown(() => redis.stop());
 
 t.test("a post whose purse is not loaded is spooled, and charged once it is", async (t) => {
+  const redis = await startRedis();
+  t.teardown(() => redis.stop());
   const world = new World({ servers: redis.servers });
   t.teardown(() => world.dispose());
   await world.addAccount("A", 10_000n);

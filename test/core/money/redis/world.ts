@@ -126,7 +126,7 @@ export class World {
   async check(): Promise<void> {
     await this.quiet();
     const charged = new Map(
-      [...this.ledger.charges].map(([callId, charge]) => [callId, charge.charged]),
+      [...this.ledger.charges].map(([callId, { chargedMicroVnd }]) => [callId, chargedMicroVnd]),
     );
     assert.deepEqual(charged, this.posted);
   }

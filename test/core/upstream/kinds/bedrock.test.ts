@@ -5,79 +5,69 @@ import { join } from "node:path";
 import t from "tap";
 import { EventStreamReader } from "../../../../core/upstream/kinds/bedrock.ts";
 import { createCustomer } from "../../../support/admin.ts";
-import { secretOf, startTestBedrock, type TestBedrock, tokenOf } from "../../../support/bedrock.ts";
+import { secretOf, startTestBedrock, tokenOf } from "../../../support/bedrock.ts";
 import { billedCall } from "../../../support/billed.ts";
-import { startGateway, type TestGateway } from "../../../support/gateway.ts";
+import { TEST_PRICE_VND_PER_MTOK, testModel } from "../../../support/catalogue.ts";
+import { startGateway } from "../../../support/gateway.ts";
 import { assertReconciled, noCallsInFlight } from "../../../support/proof.ts";
 import { eventsOf, paths, post } from "../../../support/requests.ts";
 import { until } from "../../../support/until.ts";
 
 const REGION = "eu-central-1";
-const PRICE_VND_PER_MTOK = 10_000;
 /** 30 tokens of input, of which a cache had 10, and 10 of output, in đ. */
-const COST_VND = String((40 * PRICE_VND_PER_MTOK) / 1e6);
+const COST_VND = String((40 * TEST_PRICE_VND_PER_MTOK) / 1e6);
 const ARN = "arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/abc";
 /** The names at Bedrock of models that another route can serve as well. */
 const TROUBLES = ["throttles", "throttles-in-stream", "cuts", "corrupts"];
 
 t.test("Bedrock as AWS speaks", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  let bedrock: TestBedrock;
-  let gateway: TestGateway;
 
-  t.before(async () => {
-    bedrock = await startTestBedrock(REGION);
-    const upstream = (more: object) => ({
-      kind: "bedrock",
-      region: REGION,
-      endpoint: bedrock.url,
-      ...more,
-    });
-    const model = (
-      id: string,
-      ...routes: readonly (readonly [upstream: string, name: string])[]
-    ) => ({
+  const bedrock = await startTestBedrock(REGION);
+  const upstream = (more: object) => ({
+    kind: "bedrock",
+    region: REGION,
+    endpoint: bedrock.url,
+    ...more,
+  });
+  const model = (id: string, ...routes: readonly (readonly [upstream: string, name: string])[]) =>
+    testModel(
       id,
-      price_vnd_per_mtok: PRICE_VND_PER_MTOK,
-      context_window: 100_000,
-      max_output_tokens: 1_000,
-      labels: ["streaming", "tools"],
-      standard: "messages",
-      routes: routes.map(([upstream, name], priority) => ({ upstream, model: name, priority })),
-    });
-    const models = [
-      model("plain", ["signed", "anthropic.claude-x-v1:0"]),
-      model("by-arn", ["signed", ARN]),
-      model("renewed", ["process", "claude-x"]),
-      model("lost", ["nowhere", "claude-x"]),
-      model("late", ["signed", "fails-late"]),
-      ...TROUBLES.map((name) => model(`${name}-model`, ["signed", name], ["process", "claude-x"])),
-    ];
-    const catalogue = join(folder, "catalogue.yaml");
-    writeFileSync(catalogue, JSON.stringify({ models }));
-    const script = join(folder, "credentials.mjs");
-    writeFileSync(script, CREDENTIALS);
-    const files = join(folder, "aws-config");
-    writeFileSync(files, `[profile renewed]\ncredential_process = ${process.execPath} ${script}\n`);
-    gateway = await startGateway({
-      config: {
-        catalogue,
-        upstreams: {
-          signed: upstream({ inference_profile: "eu" }),
-          process: upstream({ credentials_profile: "renewed" }),
-          nowhere: upstream({ credentials_profile: "missing" }),
-        },
+      routes.map(([upstream, name], priority) => ({ upstream, model: name, priority })),
+      { labels: ["streaming", "tools"] },
+    );
+  const models = [
+    model("plain", ["signed", "anthropic.claude-x-v1:0"]),
+    model("by-arn", ["signed", ARN]),
+    model("renewed", ["process", "claude-x"]),
+    model("lost", ["nowhere", "claude-x"]),
+    model("late", ["signed", "fails-late"]),
+    ...TROUBLES.map((name) => model(`${name}-model`, ["signed", name], ["process", "claude-x"])),
+  ];
+  const catalogue = join(folder, "catalogue.yaml");
+  writeFileSync(catalogue, JSON.stringify({ models }));
+  const script = join(folder, "credentials.mjs");
+  writeFileSync(script, CREDENTIALS);
+  const files = join(folder, "aws-config");
+  writeFileSync(files, `[profile renewed]\ncredential_process = ${process.execPath} ${script}\n`);
+  const gateway = await startGateway({
+    config: {
+      catalogue,
+      upstreams: {
+        signed: upstream({ inference_profile: "eu" }),
+        process: upstream({ credentials_profile: "renewed" }),
+        nowhere: upstream({ credentials_profile: "missing" }),
       },
-      plugins: { alias: { default_family: "any", families: { any: "plain" } } },
-      env: {
-        AWS_ACCESS_KEY_ID: "AKIDENVIRONMENT",
-        AWS_SECRET_ACCESS_KEY: secretOf("AKIDENVIRONMENT"),
-        AWS_SESSION_TOKEN: tokenOf("AKIDENVIRONMENT"),
-        AWS_CONFIG_FILE: files,
-        AWS_SHARED_CREDENTIALS_FILE: join(folder, "none"),
-        AWS_EC2_METADATA_DISABLED: "true",
-      },
-    });
+    },
+    plugins: { alias: { default_family: "any", families: { any: "plain" } } },
+    env: {
+      AWS_ACCESS_KEY_ID: "AKIDENVIRONMENT",
+      AWS_SECRET_ACCESS_KEY: secretOf("AKIDENVIRONMENT"),
+      AWS_SESSION_TOKEN: tokenOf("AKIDENVIRONMENT"),
+      AWS_CONFIG_FILE: files,
+      AWS_SHARED_CREDENTIALS_FILE: join(folder, "none"),
+      AWS_EC2_METADATA_DISABLED: "true",
+    },
   });
   t.teardown(async () => {
     await gateway.close();

@@ -13,10 +13,10 @@ import {
   type ReadableEntry,
   type StoredEntry,
 } from "../../core/money/outbox-entry.ts";
+import { ofKey, walletKey } from "../../core/money/purse.ts";
 import { callOf, nameOf } from "../../core/money/unreadable.ts";
-import { CommitCounts } from "../support/commit-counts.ts";
-import { EpochBooks } from "../support/epoch-books.ts";
-import { takeDebit } from "../support/take-debit.ts";
+import { CommitCounts } from "./commit-counts.ts";
+import { EpochBooks } from "./epoch-books.ts";
 import { PurseBooks } from "./purse-books.ts";
 
 interface Wallet {
@@ -77,10 +77,21 @@ export class LedgerBooks {
     return returned;
   }
 
+  /** Takes money away as `debit_wallet` does. Returns false if the hold store gives it back. */
   private take(entry: DebitEntry, nowMs: number): boolean {
-    const taken = takeDebit(entry, this.movements, this.wallets);
-    if (taken === "taken") this.movedAtMs.set(entry.debit.accountId, nowMs);
-    return taken !== "returned";
+    const { debit } = entry;
+    const name = nameOf(entry);
+    const amountMicroVnd = -debit.amountMicroVnd;
+    const earlier = this.movements.get(debit.reference);
+    if (earlier !== undefined) return earlier.debitEntry === name;
+    const wallet = this.wallets.get(debit.accountId);
+    if (wallet === undefined || wallet.balance < amountMicroVnd) return false;
+    this.movements.set(debit.reference, { ...debit, debitEntry: name });
+    this.movedAtMs.set(debit.accountId, nowMs);
+    wallet.balance -= amountMicroVnd;
+    wallet.debited += amountMicroVnd;
+    wallet.creditVersion += 1;
+    return true;
   }
 
   private settle(entries: readonly OutboxEntry[]): void {
@@ -186,7 +197,17 @@ export class LedgerBooks {
     return moved.flatMap(([accountId]) => this.wallet(accountId) ?? []);
   }
 
-  sum(accountId: string): LedgerSum | undefined {
+  /** The sums of every wallet, then of every purse. */
+  sums(): LedgerSum[] {
+    const purses = [...this.purses.charged.keys()].map(ofKey);
+    const wallets = [...this.wallets.keys()].map((accountId) => ({ accountId, purse: null }));
+    return [...wallets, ...purses].flatMap(
+      ({ accountId, purse }) => this.sum(accountId, purse) ?? [],
+    );
+  }
+
+  sum(accountId: string, purse: string | null = null): LedgerSum | undefined {
+    if (purse !== null) return this.purseSum(accountId, purse);
     const wallet = this.wallets.get(accountId);
     if (wallet === undefined) return undefined;
     let entriesMicroVnd = wallet.credited - wallet.debited;
@@ -196,14 +217,33 @@ export class LedgerBooks {
     const quarantinedMicroVnd = this.parkedMicroVnd(accountId);
     return {
       accountId,
-      purse: null,
+      purse,
       entriesMicroVnd,
       balanceMicroVnd: wallet.balance,
       quarantinedMicroVnd,
     };
   }
 
-  private parked(): StoredEntry[] {
+  private purseSum(accountId: string, purse: string): LedgerSum {
+    const balanceMicroVnd = this.purses.balance(accountId, purse, []);
+    const left = this.purses.balance(accountId, purse, this.parked());
+    return {
+      ...{ accountId, purse, entriesMicroVnd: balanceMicroVnd, balanceMicroVnd },
+      quarantinedMicroVnd: balanceMicroVnd - left,
+    };
+  }
+
+  /** Returns the wallets and purses that the ledger does not have. */
+  unknown(loaded: readonly LoadedVersion[]): LoadedVersion[] {
+    return loaded.filter(({ accountId, purse }) =>
+      purse === null
+        ? !this.wallets.has(accountId)
+        : !this.purses.charged.has(walletKey(accountId, purse)),
+    );
+  }
+
+  /** The entries in quarantine. */
+  parked(): StoredEntry[] {
     return [...this.quarantine.values()].map(({ entry }) => entry);
   }
 

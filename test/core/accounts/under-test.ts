@@ -1,4 +1,3 @@
-import type { Test } from "tap";
 import { type Accounts, type Keys, openAccounts } from "../../../core/accounts/index.ts";
 import { type KeyRows, keyRowsOf } from "../../../core/accounts/key-rows.ts";
 import {
@@ -8,10 +7,7 @@ import {
 import { systemClock } from "../../../core/process/clock.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
-import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
-import { accountTests } from "./account-tests.ts";
-import { changeTests } from "./change-tests.ts";
-import { keyTests } from "./key-tests.ts";
+import type { LedgerUnderTest } from "../money/ledger/fixtures.ts";
 import { NO_PLUGINS } from "./no-plugins.ts";
 
 /** Accounts on a started ledger; its migrations have created their tables. */
@@ -22,24 +18,7 @@ export interface AccountsUnderTest extends LedgerUnderTest {
   readonly holdStore: EmbeddedHoldStore;
 }
 
-/**
- * Runs the tests of accounts on every Postgres backend. `get` returns the same ledger for all
- * tests.
- */
-export function accountsConformance(t: Test, name: string, get: () => LedgerUnderTest): void {
-  let opened: AccountsUnderTest | undefined;
-  const open = () => {
-    opened ??= opening(get());
-    return opened;
-  };
-  t.test(`accounts: ${name}`, async (t) => {
-    accountTests(t, open);
-    keyTests(t, open);
-    changeTests(t, open);
-  });
-}
-
-function opening(subject: LedgerUnderTest): AccountsUnderTest {
+export function accountsOn(subject: LedgerUnderTest): AccountsUnderTest {
   const { log } = recordedLog();
   const { database } = subject.ledger;
   const journal = { folder: "never-opened", bytesMax: 1, sync: false, log };
