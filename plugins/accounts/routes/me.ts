@@ -64,7 +64,7 @@ export function accountBody(account: Credentials, csrfToken: string): object {
     id: account.accountId,
     email: account.email,
     email_verified: account.isEmailVerified,
-    language: account.language ?? "vi",
+    language: account.language,
     created_at: account.createdAt.toISOString(),
     discount_bps: account.discountBps,
     csrf_token: csrfToken,

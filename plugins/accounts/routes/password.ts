@@ -47,7 +47,7 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
         if (weak) return weak;
         const passwordHash = await passwords.hash(wanted.password);
         if (passwordHash === "busy") return busy();
-        const accountId = await credentials.reset(wanted.token, passwordHash);
+        const accountId = await credentials.reset(wanted.token, passwordHash, wanted.language);
         if (accountId === undefined) return invalidToken();
         if (account.passwordHash !== null) await context.tellOwnerAfter(accountId, "changed");
         const revoked = wanted.revoke_keys ? await revokeAll(context, accountId) : 0;

@@ -7,7 +7,8 @@ export interface Account {
   readonly id: string;
   readonly email: string;
   readonly email_verified: boolean;
-  readonly language: "vi" | "en";
+  /** Null until one was chosen: then that of the browser. */
+  readonly language: "vi" | "en" | null;
   readonly created_at: string;
   readonly discount_bps: number;
   readonly csrf_token: string;

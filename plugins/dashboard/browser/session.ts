@@ -83,6 +83,7 @@ async function setAccount(found: Account): Promise<void> {
   hasExpired = false;
   setCsrfToken(found.csrf_token);
   rememberSignedIn(YEAR_S);
+  if (found.language === null) return;
   // The language of the account overrides that of the browser.
   if (found.language !== currentLanguage()) await setLanguage(found.language);
   rememberLanguage(found.language);

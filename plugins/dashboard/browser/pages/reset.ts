@@ -5,6 +5,7 @@ import { form, notice } from "../../../page-parts/browser/form.ts";
 import { ago } from "../../../page-parts/browser/format.ts";
 import { waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { post } from "../api.ts";
 import { newPassword } from "../new-password.ts";
 import { BASE } from "../routes.ts";
@@ -35,6 +36,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     const { revoked_keys: revoked } = await post<{ revoked_keys: number }>("/password/reset", {
       token,
       password: password.input.value,
+      language: currentLanguage(),
       revoke_keys: choices.isRevoking(),
     });
     token = "";
