@@ -70,20 +70,37 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
         if (!account) return invalidToken();
         const { accountId } = account;
         const active = await activeKeys(context, accountId);
-        const used = await context.services.usage.byKey(
-          accountId,
-          active.map(({ id }) => id),
-        );
+        const used = await lastUses(context, active);
+        // A key in a team of others is one of the owner's account.
+        const owners = await context.services.accounts.emails(active.map((key) => key.accountId));
         return done({
-          data: active.map(({ id, name, prefix }) => ({
-            name,
-            prefix,
-            last_used_at: used.find(({ keyId }) => keyId === id)?.lastUsedAt.toISOString() ?? null,
+          data: active.map((key) => ({
+            name: key.name,
+            prefix: key.prefix,
+            last_used_at: used.get(key.id)?.toISOString() ?? null,
+            team: key.accountId === accountId ? null : (owners.get(key.accountId) ?? null),
+            of_member: key.accountId === accountId && key.memberId !== null,
           })),
         });
       },
     },
   ];
+}
+
+/** Returns when keys were last used, by their ids: calls are in the books of the account that pays for a key. */
+async function lastUses(
+  { services }: AccountContext,
+  keys: Awaited<ReturnType<typeof activeKeys>>,
+): Promise<ReadonlyMap<string, Date>> {
+  const accounts = [...new Set(keys.map(({ accountId }) => accountId))];
+  const used = accounts.map((accountId) => {
+    const own = keys.filter((key) => key.accountId === accountId);
+    return services.usage.byKey(
+      accountId,
+      own.map(({ id }) => id),
+    );
+  });
+  return new Map((await Promise.all(used)).flat().map((one) => [one.keyId, one.lastUsedAt]));
 }
 
 export function changePasswordRoute(context: AccountContext): CustomerRoute {

@@ -73,7 +73,7 @@ export interface Member extends LimitedKey {
   readonly id: string;
   readonly email: string;
   readonly role: "manager" | "member";
-  readonly state: "invited" | "active" | "paused";
+  readonly state: "invited" | "active" | "paused" | "removed";
   readonly spent_today_vnd: string;
   readonly spent_month_vnd: string;
 }

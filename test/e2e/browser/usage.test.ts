@@ -74,6 +74,21 @@ t.test("the usage page in a browser", async (t) => {
     await page.getByRole("button", { name: "Mới hơn" }).click();
     await page.locator(".pager").getByText("Trang 1").waitFor();
     t.equal(await rows.first().textContent(), first);
+    // Two taps on a slow line turn one page.
+    const pages = /\/usage\?.*limit=/;
+    await page.route(pages, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Cũ hơn" }).dblclick();
+    await page.locator(".pager").getByText("Trang 2").waitFor();
+    const second = await rows.first().textContent();
+    await page.getByRole("button", { name: "Mới hơn" }).dblclick();
+    await page.locator(".pager").getByText("Trang 1").waitFor();
+    t.not(second, first);
+    t.equal(await rows.first().textContent(), first);
+    t.equal(await page.getByRole("button", { name: "Mới hơn" }).isDisabled(), true);
+    await page.unroute(pages);
     await page.getByLabel("Trạng thái").selectOption("failed");
     await page.locator(".calls .badge.bad").first().waitFor();
     await page.locator(".calls .badge.good").first().waitFor({ state: "detached" });

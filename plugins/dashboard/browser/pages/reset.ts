@@ -16,6 +16,10 @@ interface ActiveKey {
   readonly name: string;
   readonly prefix: string;
   readonly last_used_at: string | null;
+  /** The owner of the team in which it is the reader's; null if it is of his own wallet. */
+  readonly team: string | null;
+  /** True if a member of the reader's team uses it. */
+  readonly of_member: boolean;
 }
 
 /** The token of the link, for as long as the page may be shown again: in another language, or after a failure. */
@@ -83,16 +87,16 @@ function choiceOfKeys(keys: readonly ActiveKey[]) {
     el(
       "ul",
       { class: "hint" },
-      keys.map(({ name, prefix, last_used_at }) =>
-        el("li", {}, `${name} (${prefix}…): ${lastUse(last_used_at)}`),
-      ),
+      keys.map((key) => el("li", {}, keyText(key))),
     ),
   );
   return { element, isRevoking: () => revoke.checked };
 }
 
-function lastUse(at: string | null): string {
-  return at === null ? t("keys.neverused") : t("keys.used", { when: ago(at) });
+function keyText({ name, prefix, last_used_at: at, team, of_member }: ActiveKey): string {
+  const use = at === null ? t("keys.neverused") : t("keys.used", { when: ago(at) });
+  const whose = team === null ? of_member && t("keys.ofmember") : t("reset.team", { email: team });
+  return `${name} (${prefix}…): ${use}${whose ? ` · ${whose}` : ""}`;
 }
 
 function done(revoked: number): HTMLElement {

@@ -1,5 +1,4 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
-import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field, form, notice } from "../../../page-parts/browser/form.ts";
 import {
@@ -209,10 +208,10 @@ function cellsOf(row: ClosedRow) {
   ];
 }
 
-/** The digests, and how to check the file by them. */
+/** The digests, and the file that they are of. */
 function proof({ digest, previous_digest, month }: WholeStatement): HTMLElement {
-  const previous = previous_digest === null ? "" : ` --previous ${previous_digest}`;
-  const command = `verify-statement statement-${month}.csv --digest ${digest}${previous}`;
+  const file = fileLink(t("statements.file"));
+  file.lead(`/statements/${month}.csv`, { decimal: "point" });
   const pairs = [
     [t("statements.digest"), el("code", {}, digest)],
     [
@@ -228,11 +227,7 @@ function proof({ digest, previous_digest, month }: WholeStatement): HTMLElement 
       { class: "pairs" },
       pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
     ),
-    el(
-      "div",
-      { class: "row" },
-      copyButton(t("statements.command"), () => command, t("statements.command")),
-    ),
+    el("div", { class: "row" }, file.element),
   );
 }
 
@@ -242,9 +237,9 @@ function settings(
 ): HTMLElement {
   const text = (name: string, label: string, value: string | undefined, max: number) =>
     field(label, { name, value: value ?? "", maxlength: max, autocomplete: "off" });
-  const name = text("organization", t("statements.company"), buyer?.name, 200);
-  const code = text("tax-code", t("statements.taxcode"), buyer?.tax_code, 14);
-  const address = text("street-address", t("statements.address"), buyer?.address, 300);
+  const name = text("name", t("statements.company"), buyer?.name, 200);
+  const code = text("tax_code", t("statements.taxcode"), buyer?.tax_code, 14);
+  const address = text("address", t("statements.address"), buyer?.address, 300);
   const save = async () => {
     const [given, taxCode, place] = [name, code, address].map(({ input }) => input.value.trim());
     const isEmpty = !given && !taxCode && !place;

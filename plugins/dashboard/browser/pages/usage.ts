@@ -3,6 +3,7 @@ import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.t
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { get } from "../api.ts";
 import type { Catalogue, KeyList } from "../contract.ts";
+import { keyNames } from "../key-names.ts";
 import { ownMembers } from "../team-members.ts";
 import { t } from "../text.ts";
 import { usageCharts } from "../usage/charts.ts";
@@ -22,7 +23,8 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     ownMembers(),
   ]);
   if (signal.aborted) return;
-  const charts = usageCharts(keys, signal, (bar) => filters.choosePeriod(bar));
+  const names = keyNames(keys, members);
+  const charts = usageCharts(names, signal, (bar) => filters.choosePeriod(bar));
   const table = usageTable(signal);
   const refused = refusedCalls(signal);
   const results = el("div", { class: "grid" });
@@ -31,7 +33,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     results.hidden = filter === undefined;
     return filter && [charts.show(filter), table.show(filter), refused.show(filter)];
   };
-  const filters = filterBar(models, keys, members, changed);
+  const filters = filterBar(models, names, members, changed);
   const file = exportButton(filters.value, table.archivedBefore);
   fill(root, pageHead(t("nav.usage"), t("usage.lead"), file.button), filters.element, results);
   // One after the other, so that no part moves when another one grows.

@@ -37,12 +37,15 @@ export function usageTable(signal: AbortSignal): {
   let archivedBefore: string | null = null;
   let latestRequest = 0;
 
+  // A second tap on a slow line must not turn another page. Disabled buttons would lose the focus.
+  const isBusy = () => rows.getAttribute("aria-busy") === "true";
   newer.addEventListener("click", () => {
+    if (isBusy() || starts.length === 1) return;
     starts.pop();
     void load();
   });
   older.addEventListener("click", () => {
-    if (next === null) return;
+    if (isBusy() || next === null) return;
     starts.push(next);
     void load();
   });
