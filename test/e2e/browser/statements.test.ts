@@ -76,7 +76,7 @@ t.test("the page of closed statements in a browser", async (t) => {
     // The sixth digit is mistyped.
     await page.getByLabel("Mã số thuế").fill("0100122437");
     await page.getByRole("button", { name: "Lưu" }).click();
-    await page.getByRole("alert").getByText("Mã số thuế: ").waitFor();
+    await page.getByRole("alert").getByText(/^Mã số thuế.*: Thông tin nhập chưa hợp lệ/).waitFor();
     await page.getByRole("alert").getByText("a tax code (MST) of 10 digits").waitFor();
     // A branch's code, as many write it.
     await page.getByLabel("Mã số thuế").fill("0100109106001");
@@ -122,7 +122,9 @@ t.test("the page of closed statements in a browser", async (t) => {
     t.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= PHONE.width);
     t.strictSame(await findings(page), []);
     if (PICTURES) await page.screenshot({ path: join(PICTURES, "phone.png"), fullPage: true });
-    t.strictSame(complaints, []);
+    // The refused tax code.
+    const unexpected = complaints.filter((text) => !text.includes("status of 400"));
+    t.strictSame(unexpected, []);
   });
 
   t.test("shows an operator the data of a customer's VAT invoice", async (t) => {
