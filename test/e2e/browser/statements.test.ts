@@ -76,7 +76,10 @@ t.test("the page of closed statements in a browser", async (t) => {
     // The sixth digit is mistyped.
     await page.getByLabel("Mã số thuế").fill("0100122437");
     await page.getByRole("button", { name: "Lưu" }).click();
-    await page.getByRole("alert").getByText(/^Mã số thuế.*: Thông tin nhập chưa hợp lệ/).waitFor();
+    await page
+      .getByRole("alert")
+      .getByText(/^Mã số thuế.*: Thông tin nhập chưa hợp lệ/)
+      .waitFor();
     await page.getByRole("alert").getByText("a tax code (MST) of 10 digits").waitFor();
     // A branch's code, as many write it.
     await page.getByLabel("Mã số thuế").fill("0100109106001");
