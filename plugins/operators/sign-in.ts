@@ -8,6 +8,7 @@ import {
   type PublicRoute,
   type Refusal,
   readBody,
+  reading,
   refuse,
   type Services,
   v,
@@ -51,9 +52,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
     {
       method: "POST",
       path: "/sign-in",
-      async handle(request) {
-        const given = readBody(signIn, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(signIn, async (given, request) => {
         const early = await throttle.take(["address", request.addressBlock]);
         if (early) return early;
         const person = await people.find(given.email);
@@ -65,7 +64,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
           if (refusal) return refusal;
         }
         return opened(checked.id, checked.passwordHash);
-      },
+      }),
     },
     {
       method: "POST",
@@ -111,9 +110,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
     {
       method: "POST",
       path: "/proof",
-      async handle(request) {
-        const given = readBody(proof, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(proof, async (given, request) => {
         const token = tokenOf(request);
         const operator = await tokens.operatorOf(token);
         const person = operator && (await people.find(operator.name));
@@ -131,7 +128,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
         }
         await tokens.prove(token);
         return done({});
-      },
+      }),
     },
     {
       method: "POST",

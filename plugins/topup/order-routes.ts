@@ -3,13 +3,11 @@ import {
   done,
   formatVnd,
   isId,
-  isRefusal,
   MICRO_VND_PER_VND,
   mapping,
   newId,
   type Refusal,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   rowLimit,
   type Services,
@@ -62,9 +60,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
     {
       method: "POST",
       path: "/top-ups",
-      async handle({ body }, { accountId }) {
-        const wanted = readBody(newOrder, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(newOrder, async (wanted, _, { accountId }) => {
         const now = clock.now();
         const result = await createOrder(
           database,
@@ -97,21 +93,18 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
               },
             );
         }
-      },
+      }),
     },
     {
       method: "GET",
       path: "/top-ups",
-      async handle({ query }, { accountId }) {
-        const wanted = readQuery(page, query);
-        if (isRefusal(wanted)) return wanted;
-        const { limit, before } = wanted;
+      handle: reading(page, async ({ limit, before }, _, { accountId }) => {
         // One more says if there is another page.
         const found = await ordersOf(database, accountId, limit + 1, before);
         const orders = found.slice(0, limit);
         const next = found.length > limit ? (orders.at(-1)?.id ?? null) : null;
         return done({ data: orders.map(shown), next });
-      },
+      }),
     },
     {
       method: "GET",

@@ -4,6 +4,7 @@ import {
   isRefusal,
   type PublicRoute,
   readBody,
+  reading,
 } from "../../../core/plugin/index.ts";
 import { weakPassword } from "../../sign-in-parts/weak-password.ts";
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
@@ -19,9 +20,7 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
     {
       method: "POST",
       path: "/password/forgot",
-      async handle(request) {
-        const given = readBody(forgotten, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(forgotten, async (given, request) => {
         const refusal = await context.admit(request, ["mail", given.email]);
         if (refusal) return refusal;
         // Look up the account after the reply, so that the reply does not reveal whether it exists.
@@ -31,7 +30,7 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
           return account && context.linkMail("reset", account, language);
         });
         return isTaken ? done({}, 202) : busy();
-      },
+      }),
     },
     {
       method: "POST",
@@ -108,9 +107,7 @@ export function changePasswordRoute(context: AccountContext): CustomerRoute {
   return {
     method: "POST",
     path: "/password/change",
-    async handle(request, customer) {
-      const wanted = readBody(change, request.body);
-      if (isRefusal(wanted)) return wanted;
+    handle: reading(change, async (wanted, request, customer) => {
       const weak = weakPassword(wanted.password, customer.email);
       if (weak) return weak;
       const checkedHash = await rightPassword(context, request, customer, wanted.current);
@@ -122,6 +119,6 @@ export function changePasswordRoute(context: AccountContext): CustomerRoute {
       if (!isChanged) return wrongPassword();
       await context.tellOwnerAfter(accountId, "changed");
       return done({});
-    },
+    }),
   };
 }

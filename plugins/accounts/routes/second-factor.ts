@@ -6,6 +6,7 @@ import {
   type PlainRequest,
   type Refusal,
   readBody,
+  reading,
   refuse,
 } from "../../../core/plugin/index.ts";
 import { newRecoveryCodes } from "../../sign-in-parts/recovery-codes.ts";
@@ -55,9 +56,7 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
     {
       method: "POST",
       path: "/second-factor",
-      async handle(request, customer) {
-        const given = readBody(newFactor, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(newFactor, async (given, request, customer) => {
         if (sealer.newest === undefined) return unavailable();
         const hash = await rightPassword(context, request, customer, given.current);
         if (isRefusal(hash)) return hash;
@@ -72,14 +71,12 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
         if (!isBegun) return isOn();
         const uri = totpUri(secret, new URL(context.publicUrl).hostname, email);
         return done({ secret, uri, qr_svg: await qrSvg(uri) }, 201);
-      },
+      }),
     },
     {
       method: "POST",
       path: "/second-factor/confirm",
-      async handle(request, customer) {
-        const given = readBody(firstCode, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(firstCode, async (given, request, customer) => {
         const { accountId, sessionId } = customer;
         const factor = await secondFactors.pendingOf(accountId);
         const secret = factor && sealer.unseal(factor);
@@ -96,7 +93,7 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
         }
         await context.tellOwnerAfter(accountId, "factor-on");
         return done({ recovery_codes: codes });
-      },
+      }),
     },
     {
       method: "POST",

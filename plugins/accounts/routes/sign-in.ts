@@ -3,12 +3,11 @@ import {
   type CustomerRoute,
   done,
   isId,
-  isRefusal,
   type PlainRequest,
   type PlainResponse,
   type PublicRoute,
   type Refusal,
-  readBody,
+  reading,
   refuse,
 } from "../../../core/plugin/index.ts";
 import { csrfTokenOf } from "../../sign-in-parts/secret.ts";
@@ -31,9 +30,7 @@ export function signInRoute(context: AccountContext): PublicRoute {
   return {
     method: "POST",
     path: "/sign-in",
-    async handle(request) {
-      const given = readBody(signIn, request.body);
-      if (isRefusal(given)) return given;
+    handle: reading(signIn, async (given, request) => {
       const early = await context.admit(request);
       if (early) return early;
       const account = await credentials.ofEmail(given.email);
@@ -54,7 +51,7 @@ export function signInRoute(context: AccountContext): PublicRoute {
       await throttle.giveBack(...tries);
       const checked = { account, passwordHash, tries, isKnownDevice };
       return signedIn(context, request, checked, given.code);
-    },
+    }),
   };
 }
 

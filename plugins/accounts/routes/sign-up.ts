@@ -7,6 +7,7 @@ import {
   type PublicRoute,
   type Refusal,
   readBody,
+  reading,
   refuse,
   type v,
 } from "../../../core/plugin/index.ts";
@@ -25,11 +26,9 @@ export function signUpRoutes(context: AccountContext): PublicRoute[] {
     {
       method: "POST",
       path: "/sign-up",
-      async handle(request) {
-        const wanted = readBody(signUp, request.body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(signUp, async (wanted, request) => {
         return evenly(() => signUpBy(context, request, wanted));
-      },
+      }),
     },
     {
       method: "POST",
@@ -45,9 +44,7 @@ export function signUpRoutes(context: AccountContext): PublicRoute[] {
     {
       method: "POST",
       path: "/verification/resend",
-      async handle(request) {
-        const given = readBody(resend, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(resend, async (given, request) => {
         const refusal = await context.admit(request, ["mail", given.email]);
         if (refusal) return refusal;
         // Look up the account after the reply, so that the reply does not reveal whether it exists.
@@ -58,7 +55,7 @@ export function signUpRoutes(context: AccountContext): PublicRoute[] {
           return context.linkMail("verify", account, context.languageOf(account));
         });
         return isTaken ? done({}, 202) : busy();
-      },
+      }),
     },
   ];
 }

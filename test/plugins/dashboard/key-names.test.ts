@@ -2,7 +2,7 @@ import t from "tap";
 import type { Key, Member } from "../../../plugins/dashboard/browser/contract.ts";
 import { keyNames } from "../../../plugins/dashboard/browser/key-names.ts";
 
-t.test("keys of one name are told apart, by their members and prefixes", async (t) => {
+t.test("no two keys of the chart have one name", async (t) => {
   const key = (id: string, name: string, member: string | null = null) =>
     ({ id, name, member, prefix: `tg-${id}` }) as Key;
   const member = (id: string, email: string) => ({ id, email }) as Member;
