@@ -14,11 +14,12 @@ import {
   v,
   whole,
 } from "../../core/plugin/index.ts";
+import { qrSvg } from "../page-parts/qr.ts";
 import { bonusJson, expectedBonus, openBonuses } from "./bonuses.ts";
 import type { Settings } from "./options.ts";
 import { cancelOrder, createOrder, type Order, orderOf, ordersOf, statusOf } from "./orders.ts";
 import { paymentsOf } from "./transfers.ts";
-import { qrSvg, qrText } from "./vietqr.ts";
+import { qrText } from "./vietqr.ts";
 
 const MINUTE_MS = 60_000;
 const PAGE_MAX = 100;

@@ -6,8 +6,9 @@ import {
   readBody,
   reading,
 } from "../../../core/plugin/index.ts";
+import { busy } from "../../sign-in-parts/refusals.ts";
 import { weakPassword } from "../../sign-in-parts/weak-password.ts";
-import { type AccountContext, busy, invalidToken } from "../account-context.ts";
+import { type AccountContext, invalidToken } from "../account-context.ts";
 import { forgottenCookie } from "../cookie.ts";
 import { change, forgotten, reset, resetLink } from "../input.ts";
 import { activeKeys, revokeAll } from "../own-keys.ts";

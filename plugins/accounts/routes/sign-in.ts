@@ -10,9 +10,10 @@ import {
   reading,
   refuse,
 } from "../../../core/plugin/index.ts";
+import { busy, codeRequired } from "../../sign-in-parts/refusals.ts";
 import { csrfTokenOf } from "../../sign-in-parts/secret.ts";
 import type { Attempt } from "../../sign-in-parts/throttle.ts";
-import { type AccountContext, busy } from "../account-context.ts";
+import type { AccountContext } from "../account-context.ts";
 import { cookieOf, forgottenCookie } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
 import { signIn } from "../input.ts";
@@ -157,11 +158,6 @@ function remind(context: AccountContext, account: Credentials): void {
     const refusal = await context.throttle.take(["reminder", account.email]);
     return refusal ? undefined : context.linkMail("verify", account, context.languageOf(account));
   });
-}
-
-function codeRequired(): Refusal {
-  const message = "Send `code` too: a code from your authenticator app, or a recovery code.";
-  return refuse.unauthenticated(message, { code: "second_factor_required", param: "code" });
 }
 
 /**

@@ -11,8 +11,9 @@ import {
   refuse,
   type v,
 } from "../../../core/plugin/index.ts";
+import { busy } from "../../sign-in-parts/refusals.ts";
 import { weakPassword } from "../../sign-in-parts/weak-password.ts";
-import { type AccountContext, busy, invalidToken } from "../account-context.ts";
+import { type AccountContext, invalidToken } from "../account-context.ts";
 import { agreementsOf } from "../agreements.ts";
 import { evenly } from "../evenly.ts";
 import { resend, signUp, verification } from "../input.ts";
