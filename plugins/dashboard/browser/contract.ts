@@ -7,7 +7,8 @@ export interface Account {
   readonly id: string;
   readonly email: string;
   readonly email_verified: boolean;
-  readonly language: "vi" | "en";
+  /** Null until one was chosen: then that of the browser. */
+  readonly language: "vi" | "en" | null;
   readonly created_at: string;
   readonly discount_bps: number;
   readonly csrf_token: string;
@@ -72,7 +73,7 @@ export interface Member extends LimitedKey {
   readonly id: string;
   readonly email: string;
   readonly role: "manager" | "member";
-  readonly state: "invited" | "active" | "paused";
+  readonly state: "invited" | "active" | "paused" | "removed";
   readonly spent_today_vnd: string;
   readonly spent_month_vnd: string;
 }

@@ -65,6 +65,7 @@ export const account = {
   "reset.submit": "Set password",
   "reset.done": "Your password has been changed. Sign in with the new one.",
   "reset.keys": "Your API keys",
+  "reset.team": "in the team of {email}",
   "reset.keep": "Keep them: I only forgot the password",
   "reset.revoke": "Revoke {count:it|all} ({count}): someone else may have my password",
   "reset.again": "Send a new link",
@@ -158,10 +159,11 @@ export const account = {
   "statements.archived": "Calls of an archived month",
   "statements.proof": "Check this statement",
   "statements.proof.text":
-    "Compare the digest with the one in our email. It is the SHA-256 of the CSV file with decimal points. The command verify-statement finds any row that was changed since.",
+    "Save this file and let your computer print its SHA-256: sha256sum FILE (Linux), shasum -a 256 FILE (macOS) or certutil -hashfile FILE SHA256 (Windows). It must be the digest in our email. The file names the digest of the statement before.",
   "statements.digest": "Digest of this statement",
   "statements.previous": "Digest of the one before",
   "statements.first": "This is the first one.",
+  "statements.file": "CSV with decimal points",
   "statements.invoice": "Data for VAT invoices",
   "statements.invoice.hint":
     "They stand on statements from now on; a closed one keeps its buyer. To remove them, save the form with empty fields.",

@@ -122,11 +122,6 @@ export const calls = {
   "cause.api_error": "Provider unreachable",
   "cause.other": "Other",
   "csv.export": "Export CSV",
-  "csv.lead": "All calls that match the filters, in one file for Excel or another spreadsheet.",
-  "csv.decimal": "Number format",
-  "csv.decimal.point": "1.5, columns separated by commas",
-  "csv.decimal.comma": "1,5, columns separated by semicolons (Excel in Vietnamese)",
-  "csv.download": "Download",
   "csv.columns": "What the columns of the CSV file mean",
   "csv.form":
     "UTF-8, one call per line, newest first. Text that a spreadsheet would take for a formula begins with an added apostrophe.",

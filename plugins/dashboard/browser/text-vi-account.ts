@@ -68,6 +68,7 @@ export const account = {
   "reset.submit": "Đặt mật khẩu",
   "reset.done": "Đã đổi mật khẩu. Hãy đăng nhập bằng mật khẩu mới.",
   "reset.keys": "Khóa API của bạn",
+  "reset.team": "trong nhóm của {email}",
   "reset.keep": "Giữ lại: tôi chỉ quên mật khẩu",
   "reset.revoke": "Thu hồi tất cả ({count}): người khác có thể biết mật khẩu của tôi",
   "reset.again": "Gửi liên kết mới",
@@ -161,10 +162,11 @@ export const account = {
   "statements.archived": "Lượt gọi của tháng đã lưu trữ",
   "statements.proof": "Kiểm tra sao kê này",
   "statements.proof.text":
-    "Hãy so mã băm với mã trong email của chúng tôi. Đó là SHA-256 của tệp CSV dùng dấu chấm thập phân. Lệnh verify-statement tìm ra mọi dòng đã bị sửa.",
+    "Hãy tải tệp này và cho máy in ra mã SHA-256 của nó: sha256sum TỆP (Linux), shasum -a 256 TỆP (macOS) hoặc certutil -hashfile TỆP SHA256 (Windows). Mã đó phải trùng với mã băm trong email của chúng tôi. Trong tệp có mã băm của sao kê trước.",
   "statements.digest": "Mã băm của sao kê này",
   "statements.previous": "Mã băm của sao kê trước",
   "statements.first": "Đây là sao kê đầu tiên.",
+  "statements.file": "CSV dùng dấu chấm thập phân",
   "statements.invoice": "Thông tin xuất hóa đơn GTGT",
   "statements.invoice.hint":
     "Thông tin này có trên sao kê từ nay về sau; sao kê đã chốt giữ nguyên bên mua. Để xóa, hãy lưu khi các ô đều trống.",

@@ -124,11 +124,6 @@ export const calls = {
   "cause.api_error": "Không kết nối được nhà cung cấp",
   "cause.other": "Khác",
   "csv.export": "Xuất CSV",
-  "csv.lead": "Các lượt gọi khớp bộ lọc, trong một tệp mở được bằng Excel hay phần mềm khác.",
-  "csv.decimal": "Định dạng số",
-  "csv.decimal.point": "1.5, các cột cách nhau bằng dấu phẩy",
-  "csv.decimal.comma": "1,5, các cột cách nhau bằng chấm phẩy (Excel tiếng Việt)",
-  "csv.download": "Tải xuống",
   "csv.columns": "Ý nghĩa các cột trong tệp CSV",
   "csv.form":
     "UTF-8, mỗi dòng một lượt gọi, mới nhất trước. Nếu bảng tính có thể hiểu nội dung là công thức, một dấu nháy đơn được thêm vào đầu.",

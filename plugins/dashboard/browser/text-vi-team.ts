@@ -37,6 +37,7 @@ export const team = {
   "team.state.invited": "Đã mời",
   "team.state.active": "Đang hoạt động",
   "team.state.paused": "Đang tạm dừng",
+  "team.state.removed": "Đã rời nhóm",
   "team.spent": "Hôm nay {today} · Tháng này {month}",
   "team.usage": "Lượt gọi",
   "team.usage.label": "Lượt gọi của {email}",

@@ -219,8 +219,12 @@ function signOutButton(site: Site, before: () => void = () => {}): HTMLElement {
       class: "quiet",
       onclick: async () => {
         before();
-        await site.signOut();
-        go(`${site.base}/sign-in`);
+        try {
+          await site.signOut();
+          go(`${site.base}/sign-in`);
+        } catch (error) {
+          toast(failureText(error));
+        }
       },
     },
     icon("signout"),

@@ -10,10 +10,11 @@ import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.t
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { orSayFailure } from "../../../page-parts/browser/say-failure.ts";
 import { get, post } from "../api.ts";
-import type { Key, KeyList, NewKey } from "../contract.ts";
+import type { Key, KeyList, Member, NewKey } from "../contract.ts";
 import { proved } from "../proof.ts";
 import { BASE } from "../routes.ts";
 import { currentTeam } from "../team.ts";
+import { ownMembers } from "../team-members.ts";
 import { t } from "../text.ts";
 
 export async function render({ root, signal }: PageContext): Promise<void> {
@@ -35,12 +36,14 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 
   async function load(): Promise<void> {
     const { data, active_keys_max: max } = await get<KeyList>("/keys");
+    const isOfMembers = data.some(({ member }) => member !== null);
+    const members = isOfMembers ? await ownMembers() : [];
     if (signal.aborted) return;
     const inUse = data.filter((key) => key.status === "active");
     const past = data.filter((key) => key.status === "revoked");
     const own = inUse.filter(({ member }) => (member === null) === (currentTeam() === undefined));
     count.textContent = t("keys.count", { count: own.length, max });
-    fill(active, inUse.length > 0 ? keyList(inUse, load) : empty());
+    fill(active, inUse.length > 0 ? keyList(inUse, members, load) : empty());
     fill(revoked, past.length > 0 && pastKeys(past));
   }
   await load();
@@ -50,7 +53,12 @@ function empty(): HTMLElement {
   return el("div", { class: "empty" }, icon("keys"), el("p", {}, t("keys.empty")));
 }
 
-function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement {
+function keyList(
+  keys: readonly Key[],
+  members: readonly Member[],
+  reload: () => Promise<void>,
+): HTMLElement {
+  const emails = new Map(members.map(({ id, email }) => [id, email]));
   return el(
     "ul",
     { class: "items" },
@@ -65,7 +73,7 @@ function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement
           el("code", { class: "prefix" }, key.prefix),
           key.member !== null &&
             currentTeam() === undefined &&
-            el("span", { class: "badge" }, t("keys.ofmember")),
+            el("span", { class: "badge" }, emails.get(key.member) ?? t("keys.ofmember")),
           key.limits.paused && el("span", { class: "badge bad" }, t("keys.paused")),
           hasEnded(key.limits) && el("span", { class: "badge bad" }, t("keys.ended")),
           el("p", { class: "hint" }, usedText(key)),

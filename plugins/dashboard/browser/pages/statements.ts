@@ -1,5 +1,4 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
-import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { field, form, notice } from "../../../page-parts/browser/form.ts";
 import { date, dayLong, monthName, number } from "../../../page-parts/browser/format.ts";
@@ -135,10 +134,10 @@ function chargesOf({ model, calls }: ClosedRow): Child {
   return [model || t("statements.archived"), el("small", { class: "hint" }, ` ${count}`)];
 }
 
-/** The digests, and how to check the file by them. */
+/** The digests, and the file that they are of. */
 function proof({ digest, previous_digest, month }: WholeStatement): HTMLElement {
-  const previous = previous_digest === null ? "" : ` --previous ${previous_digest}`;
-  const command = `verify-statement statement-${month}.csv --digest ${digest}${previous}`;
+  const file = fileLink(t("statements.file"));
+  file.lead(`/statements/${month}.csv`, { decimal: "point" });
   return card(
     t("statements.proof"),
     el("p", {}, t("statements.proof.text")),
@@ -149,11 +148,7 @@ function proof({ digest, previous_digest, month }: WholeStatement): HTMLElement 
         previous_digest === null ? t("statements.first") : el("code", {}, previous_digest),
       ],
     ]),
-    el(
-      "div",
-      { class: "row" },
-      copyButton(t("command.copy"), () => command, t("command.copy")),
-    ),
+    el("div", { class: "row" }, file.element),
   );
 }
 
@@ -163,9 +158,9 @@ function settings(
 ): HTMLElement {
   const text = (name: string, label: string, value: string | undefined, max: number) =>
     field(label, { name, value: value ?? "", maxlength: max, autocomplete: "off" });
-  const name = text("organization", t("statements.company"), buyer?.name, 200);
-  const code = text("tax-code", t("statements.taxcode"), buyer?.tax_code, 14);
-  const address = text("street-address", t("statements.address"), buyer?.address, 300);
+  const name = text("name", t("statements.company"), buyer?.name, 200);
+  const code = text("tax_code", t("statements.taxcode"), buyer?.tax_code, 14);
+  const address = text("address", t("statements.address"), buyer?.address, 300);
   const save = async () => {
     const [given, taxCode, place] = [name, code, address].map(({ input }) => input.value.trim());
     const isEmpty = !given && !taxCode && !place;

@@ -64,14 +64,20 @@ function button(text: string, label: string, onclick: () => unknown, kind = ""):
   return el("button", attributes, text);
 }
 
-/** Runs a change, says that it is done and shows the page again; a failure is said too. */
+let isChanging = false;
+
+/** Runs a change, says that it is done and shows the page again; a failure is said too. A second tap does nothing. */
 async function change(request: () => Promise<unknown>, done: string, reload: () => Promise<void>) {
+  if (isChanging) return;
+  isChanging = true;
   try {
     await proved(request);
     toast(done);
     await reload();
   } catch (error) {
     toast(failureText(error));
+  } finally {
+    isChanging = false;
   }
 }
 
@@ -204,7 +210,7 @@ function usageLink({ id, email }: Member): HTMLElement {
 }
 
 function badgesOf({ role, state, limits }: Member): HTMLElement {
-  const kinds = { invited: "", active: "good", paused: "bad" } as const;
+  const kinds = { invited: "", active: "good", paused: "bad", removed: "" } as const;
   return el(
     "span",
     { class: "badges" },

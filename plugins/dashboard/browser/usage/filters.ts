@@ -1,7 +1,7 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field } from "../../../page-parts/browser/form.ts";
 import { dayBefore } from "../../../page-parts/browser/format.ts";
-import type { Key, Member, Model } from "../contract.ts";
+import type { Member, Model } from "../contract.ts";
 import { t } from "../text.ts";
 import type { Bar } from "./stack.ts";
 
@@ -37,7 +37,7 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
  */
 export function filterBar(
   models: readonly Model[],
-  keys: readonly Key[],
+  keys: ReadonlyMap<string, string>,
   members: readonly Member[],
   changed: () => void,
 ): FilterBar {
@@ -66,17 +66,16 @@ export function filterBar(
     ],
     given("model"),
   );
-  const key = choice(
-    t("calls.key"),
-    [all, ...keys.map(({ id, name, prefix }) => [id, `${name} (${prefix})`] as const)],
-    given("key"),
-  );
+  const key = choice(t("calls.key"), [all, ...keys], given("key"));
   const member = choice(
     t("team.member"),
     [
       all,
       ...withGiven(
-        members.map(({ id, email }) => [id, email] as const),
+        members.map(({ id, email, state }) => [
+          id,
+          state === "removed" ? `${email} (${t("team.state.removed")})` : email,
+        ]),
         given("member"),
       ),
     ],
