@@ -100,6 +100,27 @@ t.test("init", async (t) => {
     t.equal(read("env"), `${before.replace("OPENAI_API_KEY=", "OPENAI_API_KEY=sk-2")}OTHER=mine\n`);
   });
 
+  t.test("keeps env as the operator wrote it, whatever the shell still has", async (t) => {
+    const before = read("env");
+    const rotated = before
+      .replace(/(?<=^DATABASE_URL=).*/m, '"postgres://tollgate:new@127.0.0.1:9/tollgate"  ')
+      .replace("XAI_API_KEY=", "# Mine, of 2027\n  XAI_API_KEY='of mine'");
+    const own = rotated.replace("redis://default", "redis://mine");
+    const text = `${own}https_proxy=http://127.0.0.1:9\nexport MORE=1\n`;
+    writeFileSync(join(folder, "env"), text);
+    const { rows } = await init({ DATABASE_URL: GIVEN.DATABASE_URL }, "--replace");
+    t.equal(read("env"), text);
+    t.match(read("postgres.sql"), "password 'new'");
+    t.match(rows[0], {
+      state: "to do",
+      what: join(folder, "env"),
+      how: /differ: .*DATABASE_URL\b/,
+    });
+    t.match(rows[1], { state: "to do", what: "REDIS_URL", how: /^no redis\.conf is written/ });
+    t.notMatch(JSON.stringify(rows), /tollgate:(?:secret|new)@/);
+    writeFileSync(join(folder, "env"), before);
+  });
+
   t.test("says that the unit hides home folders, from which nothing can start", async (t) => {
     const shipped = read("tollgate@.service");
     const nvm = shipped.replace(/^ExecStart=\S+/m, "ExecStart=/root/.nvm/bin/node");
@@ -161,9 +182,9 @@ t.test("init", async (t) => {
 
   t.test("refuses a value that shells and systemd read differently", async (t) => {
     const before = read("env");
-    const { code, stderr } = await init({ TOPUP_ACCOUNT_NAME: "O'NEIL" }, "--replace");
+    const { code, stderr } = await init({ ZAI_API_KEY: "O'NEIL" }, "--replace");
     t.equal(code, 2);
-    t.match(stderr, /TOPUP_ACCOUNT_NAME: .*quotes/);
+    t.match(stderr, /ZAI_API_KEY: .*quotes/);
     t.equal(read("env"), before);
   });
 });
