@@ -18,6 +18,7 @@ import {
   v,
 } from "../../core/plugin/index.ts";
 import { forgetBackups, lastBackup, readBackups } from "./backups.ts";
+import { installation } from "./handbook.ts";
 import { type KnownServer, leaveServers, meetServers, readServers } from "./known-servers.ts";
 import { secretsJson } from "./secrets.ts";
 import { systemJson } from "./system.ts";
@@ -174,7 +175,7 @@ export default function servers(services: Services): Plugin {
           async handle({ query }) {
             const wanted = readQuery(secretsQuery, query);
             if (isRefusal(wanted)) return wanted;
-            const all = await secretsJson(services, wanted.language);
+            const all = await secretsJson(services, wanted.language, await installation());
             if (wanted.secret === undefined) return done(all);
             const one = all.find(({ secret }) => secret === wanted.secret);
             if (one) return done(one);
