@@ -4,6 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { parse } from "yaml";
 import { arrayOf, objectOf, parseJson } from "../../../core/process/json.ts";
+import { startMailServer } from "../../support/mail-server.ts";
 import { runCli, runCliProcess } from "./cli-runs.ts";
 
 const GIVEN = {
@@ -87,6 +88,31 @@ t.test("init", async (t) => {
     t.match(found, /ok: localhost is /);
     t.match(found, /to do: 127\.0\.0\.1: connect ECONNREFUSED/);
     t.match(found, /to do: sudo install --backup -m 644 .*nginx\.conf/);
+  });
+
+  t.test("tries the mail server of the config, and none if the config has none", async (t) => {
+    const [env, config] = [read("env"), read("production.yaml")];
+    const mailServer = await startMailServer({ user: "u", password: "a p" });
+    t.teardown(() => mailServer.stop());
+    writeFileSync(join(folder, "env"), `${env}MAIL_PORT=${mailServer.port}\n`);
+    const mails = async (change: (text: string) => string) => {
+      writeFileSync(join(folder, "production.yaml"), change(config));
+      const { rows } = await init({}, "--check");
+      return rows.filter((row) => row?.["what"] === "mail").map((row) => row?.["how"]);
+    };
+    const ofFile = (text: string) =>
+      text
+        .replace(/port: 587 .*/, `port: \${MAIL_PORT:-25}`)
+        .replace(/user: .*SMTP_USER.*/, "user: u")
+        .replace(/host: .*SMTP_HOST.*/, "host: 127.0.0.1")
+        .replace(/password: .*SMTP_PASSWORD.*/, "password: a p");
+    t.strictSame(await mails(ofFile), ["127.0.0.1 takes the user and password"]);
+    t.match(await mails((text) => ofFile(text).replace("secure: false", "secure: true")), [
+      /^127\.0\.0\.1: .*(?:SSL|TLS|wrong version)/i,
+    ]);
+    t.strictSame(await mails((text) => text.replace(/^ {6}smtp:\n(?: {8,}.*\n)+/m, "")), []);
+    writeFileSync(join(folder, "env"), env);
+    writeFileSync(join(folder, "production.yaml"), config);
   });
 
   t.test("overwrites nothing without being told, and keeps secrets if it is", async (t) => {

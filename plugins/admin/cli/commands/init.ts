@@ -5,7 +5,8 @@ import { constants, existsSync } from "node:fs";
 import { access, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { isLoopback, messageOf } from "../../../../core/plugin/index.ts";
+import { parse } from "yaml";
+import { arrayOf, isLoopback, messageOf, objectOf } from "../../../../core/plugin/index.ts";
 import { type Ask, type Command, type Values, value } from "../command.ts";
 import { readVariables, variable, writeVariables } from "../env-file.ts";
 import { EXIT, Failure } from "../failure.ts";
@@ -24,6 +25,9 @@ const GATEWAY_TIMEOUT_MS = 180_000;
 const PASSWORD = "PASSWORD";
 const MASTER_KEY = "BASE64_OF_32_BYTES";
 const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD)$|^(?:REDIS|DATABASE)_URL$/;
+
+/** Of a config. */
+const VARIABLE = /\$\{(\w+)(?::-([^}]*))?\}/g;
 
 type Environment = ReadonlyMap<string, string>;
 
@@ -242,7 +246,7 @@ async function check(folder: string): Promise<Finding[]> {
     checkGateway(folder, values),
     checkUnit(join(folder, UNIT)),
     checkDomain(values),
-    checkMail(values),
+    checkMail(folder, values),
     checkPlace(join(folder, UNIT), `/etc/systemd/system/${UNIT}`),
     checkPlace(join(folder, "nginx.conf"), "/etc/nginx/nginx.conf"),
   ]);
@@ -327,25 +331,49 @@ async function checkDomain(values: Environment): Promise<Finding[]> {
   }
 }
 
-async function checkMail(values: Environment): Promise<Finding[]> {
-  const [host, user, pass] = ["SMTP_HOST", "SMTP_USER", "SMTP_PASSWORD"].map(
-    (name) => values.get(name) || undefined,
-  );
+async function checkMail(folder: string, values: Environment): Promise<Finding[]> {
+  const smtp = smtpOf(await readFile(join(folder, "production.yaml"), "utf8"), values);
+  if (smtp === undefined) return [];
+  const { host, user, pass, secure } = smtp;
   const what = "mail";
-  if (host === undefined || user === undefined || pass === undefined) return [];
   const { createTransport } = await import("nodemailer");
-  const requireTLS = !isLoopback(host);
   const transport = createTransport({
-    ...{ host, port: 587, requireTLS, auth: { user, pass } },
+    ...{ host, port: smtp.port, secure, requireTLS: !secure && !isLoopback(host) },
+    ...(user !== "" && { auth: { user, pass } }),
     ...{ connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS },
   });
+  const took = user === "" ? "takes mails" : "takes the user and password";
   try {
     await transport.verify();
-    return [{ state: "ok", what, how: `${host} takes the user and password` }];
+    return [{ state: "ok", what, how: `${host} ${took}` }];
   } catch (error) {
     return [{ state: "to do", what, how: `${host}: ${messageOf(error)}` }];
   } finally {
     transport.close();
+  }
+}
+
+/** Returns the mail server of a config; undefined for none, or a fault that the gateway's own check names. */
+function smtpOf(text: string, values: Environment) {
+  const { plugins } = objectOf(parsed(text)) ?? {};
+  const given = arrayOf(plugins).map((one) => objectOf(objectOf(one)?.["messages"])?.["smtp"]);
+  const smtp = objectOf(given.find((one) => one !== undefined));
+  const value = (name: string) =>
+    String(smtp?.[name] ?? "").replace(
+      VARIABLE,
+      (_, variable, or) => values.get(variable) || or || "",
+    );
+  const host = value("host");
+  if (host === "") return undefined;
+  const [port, secure] = [Number(value("port") || 587), value("secure") === "true"];
+  return { host, port, secure, user: value("user"), pass: value("password") };
+}
+
+function parsed(yaml: string): unknown {
+  try {
+    return parse(yaml, { merge: true });
+  } catch {
+    return undefined;
   }
 }
 
