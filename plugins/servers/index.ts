@@ -17,6 +17,7 @@ import {
   v,
 } from "../../core/plugin/index.ts";
 import { forgetBackups, lastBackup, readBackups } from "./backups.ts";
+import { installation } from "./handbook.ts";
 import { type KnownServer, leaveServers, meetServers, readServers } from "./known-servers.ts";
 import { secretsJson } from "./secrets.ts";
 import { systemJson } from "./system.ts";
@@ -171,7 +172,7 @@ export default function servers(services: Services): Plugin {
           method: "GET",
           path: "/secrets",
           handle: reading(secretsQuery, async (wanted) => {
-            const all = await secretsJson(services, wanted.language);
+            const all = await secretsJson(services, wanted.language, await installation());
             if (wanted.secret === undefined) return done(all);
             const one = all.find(({ secret }) => secret === wanted.secret);
             if (one) return done(one);
