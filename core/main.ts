@@ -10,6 +10,7 @@ import { keepFreedMemory } from "./process/free-memory.ts";
 import { createLog } from "./process/log.ts";
 import { packageRoot, program } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
+import { exit, isTerminalGone } from "./process/terminal.ts";
 import { messageOf } from "./process/thrown.ts";
 import { reportThrownWork } from "./process/turn.ts";
 import { SupervisedWorkers } from "./process/workers.ts";
@@ -22,8 +23,8 @@ const STOP_MS = 60_000;
 
 const HELP = `Usage: npm start -- [options]      (installed as a package: npx tollgate [options])
 
-Runs the gateway in the foreground. SIGTERM stops it after calls in flight; SIGHUP reads the config again. npx passes no
-signal on: a service starts node_modules/.bin/tollgate.
+Runs the gateway in the foreground. SIGTERM stops it after calls in flight, and so does its terminal if that is closed; SIGHUP
+reads the config again. npx passes no signal on: a service starts node_modules/.bin/tollgate.
 
   -c, --config FILE  the config; default: config/gateway.yaml, which needs nothing else
       --check        checks the config, its catalogue and plugins, and starts nothing
@@ -77,7 +78,7 @@ async function main(): Promise<void> {
     started();
     // The workers have not read the config yet.
     reloadsLater();
-    process.exit(await ended);
+    exit(await ended);
   }
 
   keepFreedMemory();
@@ -95,22 +96,23 @@ async function main(): Promise<void> {
     log.info({ signal, limitMs }, "stopping; calls in flight may finish");
     setTimeout(() => {
       log.error({ limitMs }, "cannot stop in time; ending now");
-      process.exit(1);
+      exit(1);
     }, limitMs).unref();
     try {
       await gateway.stop();
     } catch (error) {
       log.error({ err: error }, "cannot stop cleanly; exiting with 1");
-      process.exit(1);
+      exit(1);
     }
-    process.exit(0);
+    exit(0);
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
   started();
   if (isWorker()) whenOrphaned(() => void stop("the supervisor died"));
-  process.on("SIGHUP", (signal) => void gateway.reloads.run(signal));
-  if (reloadsLater()) void gateway.reloads.run("SIGHUP");
+  const reload = () => void (isTerminalGone() ? stop("SIGHUP") : gateway.reloads.run("SIGHUP"));
+  process.on("SIGHUP", reload);
+  if (reloadsLater()) reload();
   reportThrownWork((error) => log.error({ err: error }, "a step of a call threw"));
   process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
 }
@@ -130,12 +132,13 @@ function endableStart(): () => void {
 }
 
 /**
- * Keeps a SIGHUP from ending the process while it starts. Once the next handler is set, call the returned function: it
+ * Keeps a SIGHUP from ending the process while it starts, unless its terminal is closed. Once the next handler is set, call the returned function: it
  * returns true if one came, which the config that was read may have missed.
  */
 function heldReload(): () => boolean {
   let came = false;
   const hold = () => {
+    if (isTerminalGone()) exit(0);
     came = true;
   };
   process.on("SIGHUP", hold);

@@ -38,8 +38,8 @@ export async function preflight(
 }
 
 /**
- * Returns what `preflight` finds, all faults instead of the first, without waiting for a store that is down. Ports may be
- * those of a gateway that runs: operators also check after the start.
+ * Returns what `preflight` finds, all faults instead of the first, without waiting for a store that is down. Ports and
+ * connections may be those of a gateway that runs: operators also check after the start.
  */
 export async function reachFaults(config: Config): Promise<readonly string[]> {
   const results = await Promise.allSettled(stepsOf(config, 0, true).map((step) => step()));
@@ -54,9 +54,10 @@ type Step = () => Promise<readonly string[] | void>;
 function stepsOf(
   { listen, admin, stores }: Config,
   patienceMs: number,
-  mayShare = listen.workers > 1,
+  mayRun = false,
 ): readonly Step[] {
   const { hot, ledger } = stores;
+  const mayShare = mayRun || listen.workers > 1;
   const steps: Step[] = [
     () => checkFolder(stores.data),
     () => checkAddress("listen", listen, mayShare),
@@ -82,9 +83,9 @@ function stepsOf(
       checkStatementTimeout(grants);
       const { connections } = grants;
       const warnings = tlsWarnings(ledger);
-      return connections
-        ? [...warnings, ...connectionWarnings(listen.workers, stores, connections)]
-        : warnings;
+      if (connections === undefined) return warnings;
+      const others = connections.used - (mayRun ? connections.usedHere : 0);
+      return [...warnings, ...connectionWarnings(listen.workers, stores, connections, others)];
     });
   }
   return steps;
@@ -123,7 +124,8 @@ function tlsWarnings(ledger: string): readonly string[] {
 function connectionWarnings(
   workers: number,
   { connections }: Config["stores"],
-  { allowed, used }: ServerConnections,
+  { allowed }: ServerConnections,
+  used: number,
 ): readonly string[] {
   const wanted = workers * connections;
   const needs = `stores.connections: ${workers} workers with ${connections} connections each need ${wanted}`;
@@ -177,8 +179,9 @@ async function checkAddress(
       throw new Error(addressFault(setting, host, port, codeNameOf(error)));
   }
   if (port === 0 || !(await isOpen(host, port))) return;
-  if (mayShare && (await isGateway(host, port))) return;
-  throw new Error(addressFault(setting, host, port, "EADDRINUSE"));
+  const isOther = await isGateway(host, port);
+  if (mayShare && isOther) return;
+  throw new Error(addressFault(setting, host, port, isOther ? "another gateway" : "EADDRINUSE"));
 }
 
 /** Rejects if this process lacks the right to use the port, or this machine has no such address. */
@@ -223,6 +226,8 @@ function addressFault(setting: string, host: string, port: number, code: string)
   switch (code) {
     case "EADDRINUSE":
       return `${setting}.port: port ${port} of ${host} is in use; stop the process that uses it, or set another port.`;
+    case "another gateway":
+      return `${setting}.port: another Tollgate, which runs already, has port ${port} of ${host}; stop it, or set another port.`;
     case "EACCES":
       return `${setting}.port: this user is not allowed to listen on port ${port}; set one above 1023, or grant CAP_NET_BIND_SERVICE.`;
     case "EADDRNOTAVAIL":

@@ -161,8 +161,6 @@ export const profile = v.strictObject({
    * longer for the usage report once the client has closed the connection.
    */
   streams_reasoning: v.optional(v.boolean()),
-  /** Chat: send earlier thinking back as `reasoning_content`. */
-  replay_reasoning: v.optional(v.boolean()),
   /** Chat and Messages: what to do with a system message in mid-conversation. Only Chat has `user`. */
   mid_system: v.optional(v.picklist(["inline", "hoist", "user"])),
   /**
@@ -170,8 +168,6 @@ export const profile = v.strictObject({
    * clients of other protocols.
    */
   cache_control: v.optional(v.picklist(["drop", "keep"])),
-  /** Chat: what to do with tools that only a Messages server runs. */
-  unsupported_tools: v.optional(v.picklist(["reject", "drop"])),
   /** Chat: the longest tool name, in characters. At least 16, to leave room for 12 digits of a hash. */
   tool_name_max: v.optional(v.pipe(v.number(), v.integer(), v.minValue(16))),
   /** Chat: the longest tool call id, in characters; null = unlimited. The dialect sets the default. */
@@ -185,8 +181,6 @@ export const profile = v.strictObject({
   max_output_tokens: v.optional(limit),
   /** Messages: how to ask the model to think. */
   thinking: v.optional(v.picklist(["adaptive", "budget", "none"])),
-  /** Messages: `tool` emulates structured output with a forced tool. */
-  structured_outputs: v.optional(v.picklist(["native", "tool"])),
   /** Messages: the model continues a trailing assistant turn. */
   prefill: v.optional(v.boolean()),
   /** Chat and Responses: `beside` if the server reports cached tokens beside the input, as Azure does for Grok. */

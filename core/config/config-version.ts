@@ -9,11 +9,12 @@ const VERSION_LENGTH = 8;
 const QUOTES = /^["']|["']$/g;
 
 /**
- * Returns a short hash of a config as it is written, so without the values of its variables, and of the upstreams that
- * have a key.
+ * Returns a short hash of a config and the files that its plugins name, such as costs, as they are written, so without the
+ * values of variables, and of the upstreams that have a key.
  */
-export function configVersion(source: Source, upstreams: readonly string[]): string {
-  const written = [asWritten(source, source.value, []), [...upstreams].sort()];
+export function configVersion(sources: readonly Source[], upstreams: readonly string[]): string {
+  const files = sources.map((source) => asWritten(source, source.value, []));
+  const written = [...files, [...upstreams].sort()];
   const hash = createHash("sha256").update(JSON.stringify(written));
   return hash.digest("hex").slice(0, VERSION_LENGTH);
 }

@@ -1,14 +1,20 @@
 import type * as v from "valibot";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ProxyVariables } from "../plugin/config.ts";
-import type { ConfigWithPlugins, LoadedPlugin } from "../plugin/plugin.ts";
+import type { ConfigWithPlugins } from "../plugin/plugin.ts";
 import type { LoadedUpstream } from "../plugin/upstream-kind.ts";
 import { arrayOf, type JsonObject, objectOf } from "../process/json.ts";
 import type { UpstreamKinds } from "../upstream/kinds/index.ts";
 import { catalogueOf } from "./catalogue-review.ts";
 import { configVersion } from "./config-version.ts";
 import type { Environment } from "./environment.ts";
-import { type ImportPlugin, loadPlugins, reviewOptions, withKindsOf } from "./plugins.ts";
+import {
+  type ImportPlugin,
+  loadPlugins,
+  type PlacedPlugin,
+  reviewOptions,
+  withKindsOf,
+} from "./plugins.ts";
 import { type Problem, Problems } from "./problem.ts";
 import { readCatalogue } from "./read-catalogue.ts";
 import { readSource } from "./read-source.ts";
@@ -60,8 +66,7 @@ export async function loadConfig(
   const catalogue = await loadCatalogue(written, kinds, source, isServing);
 
   if (!settings || !catalogue) return { ok: false, problems: problems.list() };
-  const plugins = placed.map(({ loaded }) => loaded);
-  const config = toConfig(settings, catalogue, plugins, source);
+  const config = toConfig(settings, catalogue, placed, source);
   if (Object.keys(config.upstreams).length === 0) {
     const message = "expected a key of at least one upstream; without one, no model can be called";
     source.report(["upstreams"], message);
@@ -96,7 +101,7 @@ type GatewayFile = v.InferOutput<
 function toConfig(
   settings: GatewayFile,
   catalogue: Catalogue,
-  plugins: readonly LoadedPlugin[],
+  placed: readonly PlacedPlugin[],
   source: Source,
 ): GatewayConfig {
   const { environment } = source;
@@ -145,8 +150,8 @@ function toConfig(
     },
     catalogue: catalogue.offeredBy(new Set(Object.keys(used))),
     unbilled,
-    plugins,
-    version: configVersion(source, Object.keys(used)),
+    plugins: placed.map(({ loaded }) => loaded),
+    version: configVersion([source, ...placed.flatMap(({ files }) => files)], Object.keys(used)),
     sources: settingSources(source),
   };
 }

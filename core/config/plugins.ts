@@ -29,6 +29,8 @@ export interface PlacedPlugin {
   readonly loaded: LoadedPlugin;
   /** Path in the config. Ends with the plugin's name, even if the config gives it no options. */
   readonly at: Path;
+  /** Those that its options name. */
+  readonly files: readonly Source[];
 }
 
 /** Loads the plugins of a config, in order. Leaves out those that fail, and reports the reasons. */
@@ -60,12 +62,13 @@ export async function loadPlugins(
     const module = await load(url, source, at, importPlugin);
     if (!module) continue;
     const own = readOptions(module, options, source, ["plugins", index, name]);
+    const files: Source[] = [];
     const loaded: LoadedPlugin = {
       name: builtInName(url) ?? name,
       module,
-      options: await withFiles(module, own, source),
+      options: await withFiles(module, own, source, files),
     };
-    placed.push({ loaded, at: ["plugins", index, name] });
+    placed.push({ loaded, at: ["plugins", index, name], files });
   }
   return placed;
 }
@@ -185,11 +188,12 @@ function readOptions(module: PluginModule, given: unknown, source: Source, at: P
   return undefined;
 }
 
-/** Returns options in which the names of files are replaced by their checked content. */
+/** Returns options in which the names of files are replaced by their checked content. Adds the files to `read`. */
 async function withFiles(
   { files }: PluginModule,
   options: unknown,
   source: Source,
+  read: Source[],
 ): Promise<unknown> {
   if (!files || !isObject(options)) return options;
   const filled: JsonObject = { ...options };
@@ -197,6 +201,7 @@ async function withFiles(
     const given = options[name];
     if (typeof given !== "string") continue;
     const file = await readSource(source.beside(given), source.environment, source.problems);
+    if (file) read.push(file);
     filled[name] = file && validate(schema, file.value, file, []);
   }
   return filled;

@@ -5,6 +5,8 @@ import { Lines } from "./line.ts";
 export interface ServerConnections {
   readonly allowed: number;
   readonly used: number;
+  /** Those of `used` that gateways of this machine have. */
+  readonly usedHere: number;
 }
 
 /** The role that may use `reserved_connections`; both exist since Postgres 16. */
@@ -62,13 +64,17 @@ export async function grantsOf(
         -- Only superusers see what others are. Processes of the server itself have no database.
         (select count(*)::int from pg_stat_activity
           where coalesce(backend_type, 'client backend') = 'client backend'
-            and datid is not null and pid <> pg_backend_pid()) as used
+            and datid is not null and pid <> pg_backend_pid()) as used,
+        (select count(*)::int from pg_stat_activity
+          where application_name like 'tollgate%' and pid <> pg_backend_pid()
+            and client_addr is not distinct from inet_client_addr()) as "usedHere"
       from pg_roles where rolname = current_user`;
     const [server] = found;
     if (server === undefined) throw new Error("Postgres did not return its settings");
-    const { pid, allowed, used, ...grants } = server;
+    const { pid, allowed, used, usedHere, ...grants } = server;
     // A pooler names itself to its clients, and lends them processes of the server by turns.
-    return { ...grants, connections: found.state.pid === pid ? { allowed, used } : undefined };
+    const connections = found.state.pid === pid ? { allowed, used, usedHere } : undefined;
+    return { ...grants, connections };
   } finally {
     await sql.end({ timeout: 0 });
   }

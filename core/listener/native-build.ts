@@ -93,7 +93,7 @@ export function whyNotNative(
   }
   if (isNewer && !hasNewer) {
     const install = `npm install --no-save ${NEWER.name}@${NEWER.version}`;
-    return `Node ${node} needs another build of uWebSockets.js; run \`${install}\``;
+    return `Node ${node} needs another build of uWebSockets.js; run \`${install}\`, on a server with --omit=dev`;
   }
   return `uWebSockets.js cannot be loaded by Node ${node} (${reason})`;
 }

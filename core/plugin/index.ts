@@ -90,6 +90,7 @@ export {
   type OperatorRoute,
   type PublicRoute,
   readBody,
+  reading,
   readQuery,
   statementJson,
   walletJson,

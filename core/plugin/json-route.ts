@@ -386,6 +386,22 @@ export function readQuery<const T extends v.GenericSchema>(
   return read(schema, Object.fromEntries(query), "The query");
 }
 
+/** Returns a handler that gets the input as the schema transforms it: the body of a POST, else the query. Refuses any other. */
+export function reading<const T extends v.GenericSchema, Visitor>(
+  schema: T,
+  handle: (
+    wanted: v.InferOutput<T>,
+    request: PlainRequest,
+    visitor: Visitor,
+  ) => Promise<PlainResponse | Refusal>,
+): JsonRoute<Visitor>["handle"] {
+  return async (request, visitor) => {
+    const isPost = request.method === "POST";
+    const wanted = isPost ? readBody(schema, request.body) : readQuery(schema, request.query);
+    return isRefusal(wanted) ? wanted : handle(wanted, request, visitor);
+  };
+}
+
 function read<const T extends v.GenericSchema>(
   schema: T,
   value: unknown,

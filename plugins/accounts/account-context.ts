@@ -119,15 +119,6 @@ export class AccountContext {
   }
 }
 
-/** Returns the refusal for a full queue of passwords or of mails. */
-export function busy(): Refusal {
-  const message = "The server is busy; try again in a few seconds.";
-  return refuse.unavailable(message, {
-    code: "busy",
-    headers: ["retry-after", "5"],
-  });
-}
-
 export function invalidToken(): Refusal {
   const message = "The link is invalid, expired or already used; request a new one.";
   return refuse.badRequest(message, {

@@ -24,6 +24,7 @@ export interface Credentials {
   /** The password's hash; null if an operator created the account and its owner has not set a password yet. */
   readonly passwordHash: string | null;
   readonly isEmailVerified: boolean;
+  /** Null until a customer whose account an operator made has chosen one. */
   readonly language: Language | null;
   readonly discountBps: number;
   readonly createdAt: Date;
@@ -155,11 +156,18 @@ export class CredentialStore {
     return found && this.ofAccount(found.accountId);
   }
 
-  /** Sets a password by token. Returns the account id; undefined if the token is invalid or already used. */
-  async reset(token: string, passwordHash: string): Promise<string | undefined> {
+  /**
+   * Sets a password by token, and the language of the page if none is chosen yet. Returns the account id; undefined if the
+   * token is invalid or already used.
+   */
+  async reset(
+    token: string,
+    passwordHash: string,
+    language: Language | undefined,
+  ): Promise<string | undefined> {
     const [row] = await this.database.query<{ owner: string | null }>(
-      "select reset_password($1, $2, $3) as owner",
-      [hashOf(token), passwordHash, this.now()],
+      "select reset_password($1, $2, $3, $4) as owner",
+      [hashOf(token), passwordHash, language ?? null, this.now()],
     );
     return row?.owner ?? undefined;
   }

@@ -24,6 +24,7 @@ export const resetLink = mapping({ token });
 export const reset = mapping({
   token,
   password: newPassword,
+  language: v.optional(language),
   revoke_keys: v.optional(v.boolean("true or false"), false),
 });
 export const change = mapping({ current: givenPassword, password: newPassword });

@@ -4,12 +4,10 @@ import {
   done,
   endOfDay,
   isId,
-  isRefusal,
   line,
   mapping,
   type OperatorRoute,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   rowLimit,
   v,
@@ -79,10 +77,7 @@ export function invitationRoutes(context: AccountContext): OperatorRoute[] {
       method: "POST",
       path: "/invitations",
       right: "support",
-      async handle({ body }) {
-        const wanted = readBody(newInvitation, body);
-        if (isRefusal(wanted)) return wanted;
-        const { uses, until, note = null } = wanted;
+      handle: reading(newInvitation, async ({ uses, until, note = null }) => {
         const now = services.clock.now();
         const endsAt = until === undefined ? new Date(now + VALID_MS_DEFAULT) : endOfDay(until);
         if (endsAt.getTime() <= now) {
@@ -91,16 +86,14 @@ export function invitationRoutes(context: AccountContext): OperatorRoute[] {
         const { code, ...made } = await invitations.create(uses, endsAt, note);
         const link = `${context.publicUrl}/dashboard/sign-up?code=${code}`;
         return done({ code, link, ...invitationJson(made) }, 201);
-      },
+      }),
     },
     {
       method: "GET",
       path: "/invitations",
-      async handle({ query }) {
-        const wanted = readQuery(page, query);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(page, async (wanted) => {
         return done((await invitations.list(wanted.limit, wanted.before)).map(invitationJson));
-      },
+      }),
     },
     {
       method: "DELETE",

@@ -2,12 +2,11 @@ import {
   type Command,
   done,
   email,
-  isRefusal,
   line,
   mapping,
   type OperatorRoute,
   type Refusal,
-  readBody,
+  reading,
   refuse,
   roles,
   v,
@@ -106,21 +105,17 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
       method: "POST",
       path: "/accounts/:account/welcome",
       right: "support",
-      async handle({ params, body }) {
-        const wanted = readBody(newWelcome, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(newWelcome, async (wanted, { params }) => {
         const account = await credentials.ofAccount(params["account"] ?? "");
         return account ? done(await welcome(context, account, wanted.again)) : unknownAccount();
-      },
+      }),
     },
     {
       method: "POST",
       path: "/accounts/:account/email",
       right: "support",
       needsProof: true,
-      async handle({ params, body }) {
-        const wanted = readBody(newEmail, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(newEmail, async (wanted, { params }) => {
         const before = await credentials.ofAccount(params["account"] ?? "");
         if (!before) return unknownAccount();
         const { accountId } = before;
@@ -132,15 +127,13 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
           await tellBoth(context, before, wanted.to, hadLink);
         }
         return done({ id: accountId, email: wanted.to, email_before: before.email });
-      },
+      }),
     },
     {
       method: "POST",
       path: "/accounts/:account/close",
       right: "support",
-      async handle({ params, body }) {
-        const wanted = readBody(reasoned, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(reasoned, async (_, { params }) => {
         const account = await services.accounts.find(params["account"] ?? "");
         if (!account) return unknownAccount();
         const { id, status } = account;
@@ -153,7 +146,7 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
         if (status !== "closed")
           await context.tellOwnerAfter(id, "closed", left && `${left.balance_vnd} đ`);
         return done({ id, email: account.email, status: "closed", revoked_keys: revoked, ...left });
-      },
+      }),
     },
     {
       method: "GET",
@@ -181,31 +174,27 @@ export function operatorRoutes(context: AccountContext): OperatorRoute[] {
       method: "POST",
       right: "support",
       path: "/accounts/:account/sessions/end",
-      async handle({ params, body }) {
-        const wanted = readBody(reasoned, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(reasoned, async (_, { params }) => {
         const account = await services.accounts.find(params["account"] ?? "");
         if (!account) return unknownAccount();
         const open = await context.sessions.list(account.id);
         await context.sessions.endAll(account.id);
         return done({ account: account.id, email: account.email, ended: open.length });
-      },
+      }),
     },
     {
       method: "POST",
       path: "/accounts/:account/second-factor/off",
       right: "support",
       needsProof: true,
-      async handle({ params, body }) {
-        const wanted = readBody(reasoned, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(reasoned, async (_, { params }) => {
         const id = params["account"] ?? "";
         const account = await services.accounts.find(id);
         if (!account) return unknownAccount();
         const wasOn = await context.secondFactors.drop(id);
         if (wasOn) await context.tellOwnerAfter(id, "factor-off");
         return done({ account: id, email: account.email, was_on: wasOn });
-      },
+      }),
     },
   ];
 }

@@ -1,5 +1,6 @@
 import { type Customer, type PlainRequest, type Refusal, refuse } from "../../core/plugin/index.ts";
-import { type AccountContext, busy } from "./account-context.ts";
+import { busy } from "../sign-in-parts/refusals.ts";
+import type { AccountContext } from "./account-context.ts";
 import { triesOf } from "./tries.ts";
 
 /**

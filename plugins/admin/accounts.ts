@@ -2,11 +2,9 @@ import {
   done,
   formatVnd,
   isId,
-  isRefusal,
   newId,
   type OperatorRoute,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   roles,
   type Services,
@@ -28,9 +26,7 @@ export function accountRoutes(services: Services): OperatorRoute[] {
       method: "POST",
       path: "/accounts",
       right: "support",
-      async handle({ body }) {
-        const account = readBody(newAccount, body);
-        if (isRefusal(account)) return account;
+      handle: reading(newAccount, async (account) => {
         const id = newId(clock.now());
         const { email } = account;
         const created = await accounts.create({ id, email });
@@ -39,14 +35,12 @@ export function accountRoutes(services: Services): OperatorRoute[] {
           code: "email_taken",
           param: "email",
         });
-      },
+      }),
     },
     {
       method: "GET",
       path: "/accounts",
-      async handle({ query }, { role }) {
-        const asked = readQuery(accountPage, query);
-        if (isRefusal(asked)) return asked;
+      handle: reading(accountPage, async (asked, _, { role }) => {
         const isById = asked.query === undefined || isId(asked.query.toLowerCase());
         // The accounts that parts of an address find would spell it out.
         if (!isById && !roles.allow(role, "customers"))
@@ -65,7 +59,7 @@ export function accountRoutes(services: Services): OperatorRoute[] {
             balance_vnd: formatVnd(wallets[at]?.balanceMicroVnd ?? 0),
           })),
         );
-      },
+      }),
     },
     {
       method: "GET",

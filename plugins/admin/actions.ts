@@ -1,10 +1,4 @@
-import {
-  done,
-  isRefusal,
-  type OperatorRoute,
-  readQuery,
-  type Services,
-} from "../../core/plugin/index.ts";
+import { done, type OperatorRoute, reading, type Services } from "../../core/plugin/index.ts";
 import { actionPage } from "./input.ts";
 import { sentenceOf } from "./sentences.ts";
 
@@ -14,10 +8,7 @@ export function actionRoutes({ accounts, operatorActions }: Services): OperatorR
     {
       method: "GET",
       path: "/actions",
-      async handle({ query }) {
-        const page = readQuery(actionPage, query);
-        if (isRefusal(page)) return page;
-        const { account, language, ...rest } = page;
+      handle: reading(actionPage, async ({ account, language, ...rest }) => {
         const actions = await operatorActions.list({ ...rest, accountId: account });
         const emails = await accounts.emails(actions.flatMap(({ accountId }) => accountId ?? []));
         return done(
@@ -39,7 +30,7 @@ export function actionRoutes({ accounts, operatorActions }: Services): OperatorR
             };
           }),
         );
-      },
+      }),
     },
   ];
 }

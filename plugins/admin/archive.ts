@@ -1,13 +1,11 @@
 import {
   done,
-  isRefusal,
   mapping,
   matching,
   type OperatorRoute,
   program,
   type Refusal,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   type Services,
   v,
@@ -122,13 +120,11 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       method: "GET",
       path: "/archive/:month/lines",
       right: "customers",
-      async handle({ query }) {
-        const wanted = readQuery(pageQuery, query);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(pageQuery, async (wanted) => {
         return done({
           lines: await operations.current.archive.lines(wanted.table, wanted.after ?? null, LINES),
         });
-      },
+      }),
     },
     {
       // A GET, because it moves no money: it only stores which rows it has added up.
@@ -141,10 +137,8 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
       method: "POST",
       path: "/archive/:month/detach",
       right: "operations",
-      async handle({ params, body }) {
+      handle: reading(manifestBody, async (manifest, { params }) => {
         const month = monthIn(params);
-        const manifest = readBody(manifestBody, body);
-        if (isRefusal(manifest)) return manifest;
         const refusal = refusalOf(month);
         if (refusal) return refusal;
         const result = await operations.current.archive.detach(month, manifest);
@@ -154,7 +148,7 @@ export function archiveRoutes(services: Services): OperatorRoute[] {
           "The rows of the files do not match the ledger. Nothing has changed; export the month again.",
           { code: "archive_differs" },
         );
-      },
+      }),
     },
     {
       method: "POST",

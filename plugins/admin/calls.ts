@@ -4,9 +4,8 @@ import {
   formatVnd,
   idTime,
   isId,
-  isRefusal,
   type OperatorRoute,
-  readQuery,
+  reading,
   refuse,
   type Services,
   usageJson,
@@ -48,10 +47,7 @@ export function callRoutes(services: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/calls",
-      async handle({ query }) {
-        const asked = readQuery(callSearch, query);
-        if (isRefusal(asked)) return asked;
-        const { account, key, from, to, ...search } = asked;
+      handle: reading(callSearch, async ({ account, key, from, to, ...search }) => {
         // Calls are read by account, in the order of its index.
         const owner = key === undefined ? account : await accounts.ownerOfKey(key);
         if (key !== undefined && (owner === undefined || (account ?? owner) !== owner)) {
@@ -68,7 +64,7 @@ export function callRoutes(services: Services): OperatorRoute[] {
           next: next ? `${next.at.toISOString()},${next.callId}` : null,
           calls: records.map((record) => usageJson(record, "admin")),
         });
-      },
+      }),
     },
     {
       method: "GET",

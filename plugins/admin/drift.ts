@@ -2,10 +2,8 @@ import {
   confirmation,
   done,
   formatVnd,
-  isRefusal,
   type OperatorRoute,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
@@ -23,23 +21,19 @@ export function driftRoutes(services: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/accounts/:account/drift",
-      async handle({ params, query }) {
+      handle: reading(driftQuery, async (wanted, { params }) => {
         const account = params["account"] ?? "";
-        const wanted = readQuery(driftQuery, query);
-        if (isRefusal(wanted)) return wanted;
         const drift = await operations.current.drifts.show(account, wanted.purse);
         return drift ? done(driftJson(drift, wanted.language)) : unknownAccount(account);
-      },
+      }),
     },
     {
       method: "POST",
       path: "/accounts/:account/drift",
       right: "money",
-      async handle(request, operator) {
-        const { params, body } = request;
+      handle: reading(driftMend, async (wanted, request, operator) => {
+        const { params } = request;
         const accountId = params["account"] ?? "";
-        const wanted = readBody(driftMend, body);
-        if (isRefusal(wanted)) return wanted;
         const { purse, difference_vnd: difference, reason } = wanted;
         const { drifts } = operations.current;
         const found = await drifts.show(accountId, purse);
@@ -66,7 +60,7 @@ export function driftRoutes(services: Services): OperatorRoute[] {
               { code: "calls_running" },
             );
         }
-      },
+      }),
     },
   ];
 }

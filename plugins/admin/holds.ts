@@ -1,9 +1,8 @@
 import {
   done,
   formatVnd,
-  isRefusal,
   type OperatorRoute,
-  readQuery,
+  reading,
   type Services,
 } from "../../core/plugin/index.ts";
 import { holdPage } from "./input.ts";
@@ -27,15 +26,13 @@ export function holdRoutes({ operations, clock }: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/holds",
-      async handle({ query }) {
-        const page = readQuery(holdPage, query);
-        if (isRefusal(page)) return page;
+      handle: reading(holdPage, async (page) => {
         const oldest = new Oldest(page.limit);
         for await (const calls of operations.current.standing()) {
           oldest.add(calls.filter(({ kind }) => kind === "hold").map(standing));
         }
         return done(oldest.rows.map((call) => rowOf(call, clock.now())));
-      },
+      }),
     },
   ];
 }

@@ -1,11 +1,9 @@
 import {
   done,
   isId,
-  isRefusal,
   keyLimits,
   type OperatorRoute,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
@@ -26,10 +24,8 @@ export function keyRoutes(services: Services): OperatorRoute[] {
       path: "/accounts/:account/keys",
       right: "support",
       needsProof: true,
-      async handle({ params, body }) {
+      handle: reading(newKey, async (wanted, { params }) => {
         const account = params["account"] ?? "";
-        const wanted = readBody(newKey, body);
-        if (isRefusal(wanted)) return wanted;
         if (!isId(account)) return unknownAccount(account);
         const refusal = keyLimits.refusal(wanted.limits, services);
         if (refusal) return refusal;
@@ -47,7 +43,7 @@ export function keyRoutes(services: Services): OperatorRoute[] {
               { code: "too_many_keys" },
             );
         }
-      },
+      }),
     },
     {
       method: "GET",
@@ -61,9 +57,7 @@ export function keyRoutes(services: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/keys",
-      async handle({ query }) {
-        const wanted = readQuery(keySearch, query);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(keySearch, async (wanted) => {
         const found = await accounts.findKeys(wanted.query);
         const emails = await accounts.emails(found.map(({ accountId }) => accountId));
         return done(
@@ -75,37 +69,32 @@ export function keyRoutes(services: Services): OperatorRoute[] {
             })),
           ),
         );
-      },
+      }),
     },
     {
       method: "POST",
       path: "/keys/:key/limit",
       right: "support",
       subject,
-      async handle({ params, body }) {
+      handle: reading(keyLimit, async (wanted, { params }) => {
         const key = params["key"] ?? "";
-        const wanted = readBody(keyLimit, body);
-        if (isRefusal(wanted)) return wanted;
         if (!isId(key)) return unknownKey();
         const { requests_per_minute } = wanted;
         if (!(await accounts.setKeyLimit(key, requests_per_minute))) return unknownKey();
         return done({ id: key, requests_per_minute });
-      },
+      }),
     },
     {
       method: "POST",
       path: "/keys/:key/limits",
       right: "support",
       subject,
-      async handle({ params, body }) {
-        const wanted = readBody(keyChange, body);
-        if (isRefusal(wanted)) return wanted;
-        const { reason: _, ...change } = wanted;
+      handle: reading(keyChange, async ({ reason: _, ...change }, { params }) => {
         const refusal = keyLimits.changeRefusal(change, services);
         if (refusal) return refusal;
         const key = await accounts.setKeyLimits(params["key"] ?? "", change);
         return key ? done(await keyBody(services, key)) : unknownKey();
-      },
+      }),
     },
     {
       method: "POST",

@@ -10,8 +10,7 @@ import {
   type OperatorRoute,
   type PlainResponse,
   type Refusal,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   type Services,
   startOfDay,
@@ -36,11 +35,9 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
       method: "POST",
       path: "/accounts/:account/credits",
       right: "money",
-      async handle(request, operator) {
-        const { params, body } = request;
+      handle: reading(movement, async (wanted, request, operator) => {
+        const { params } = request;
         const accountId = params["account"] ?? "";
-        const wanted = readBody(movement, body);
-        if (isRefusal(wanted)) return wanted;
         if (!isId(accountId)) return unknownAccount(accountId);
         const { amount_vnd: amountMicroVnd, reference, reason = null } = wanted;
         if (amountMicroVnd < 0n && reason === null) {
@@ -52,17 +49,15 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const kind = amountMicroVnd < 0n ? "adjustment" : "topup";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
         return answerOf(await wallets.current.credit(credit), accountId, balances);
-      },
+      }),
     },
     {
       method: "POST",
       path: "/accounts/:account/adjustments",
       right: "money",
-      async handle(request, operator) {
-        const { params, body } = request;
+      handle: reading(adjustment, async (wanted, request, operator) => {
+        const { params } = request;
         const accountId = params["account"] ?? "";
-        const wanted = readBody(adjustment, body);
-        if (isRefusal(wanted)) return wanted;
         if (!isId(accountId)) return unknownAccount(accountId);
         const { amount_vnd: amountMicroVnd, reference, reason } = wanted;
         const moved = { operator, request, accountId, amountMicroVnd };
@@ -71,7 +66,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         const kind = "adjustment";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
         return answerOf(await wallets.current.credit(credit), accountId, balances);
-      },
+      }),
     },
     {
       method: "POST",
@@ -83,9 +78,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         );
         return { account_id: found?.accountId };
       },
-      async handle(sent, operator) {
-        const wanted = readBody(refund, sent.body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(refund, async (wanted, sent, operator) => {
         const { call, top_up: topUp, amount_vnd: totalMicroVnd, reason } = wanted;
         if ((call === undefined) === (topUp === undefined)) {
           return refuse.badRequest("Send either call or top_up.", "call");
@@ -103,20 +96,18 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
           topUp === undefined ? "call" : "top_up",
         );
         return isRefusal(shown) ? shown : done(shown);
-      },
+      }),
     },
     {
       method: "GET",
       path: "/accounts/:account/ledger",
-      async handle({ params, query }) {
+      handle: reading(ledgerQuery, async (wanted, { params }) => {
         const account = params["account"] ?? "";
-        const wanted = readQuery(ledgerQuery, query);
-        if (isRefusal(wanted)) return wanted;
         if (!isId(account) || !(await accounts.find(account))) return unknownAccount(account);
         const to = endOfDay(wanted.to ?? dayOf(new Date(clock.now())));
         const found = await usage.statement(account, startOfDay(wanted.from), to);
         return done(statementJson(found, true));
-      },
+      }),
     },
     {
       method: "GET",
@@ -131,10 +122,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/reconcile",
-      async handle({ query }) {
-        const wanted = readQuery(reconcileQuery, query);
-        if (isRefusal(wanted)) return wanted;
-        const { older_than_seconds: seconds } = wanted;
+      handle: reading(reconcileQuery, async ({ older_than_seconds: seconds }) => {
         const counts = { wallets: 0, drifting_wallets: 0, purses: 0, drifting_purses: 0 };
         const rows: object[] = [];
         for await (const row of operations.current.reconcile()) {
@@ -146,15 +134,13 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
         }
         const overdue = await overdueCalls(services, seconds && seconds * 1_000);
         return done({ drift: rows.length > 0, ...counts, rows, ...overdue });
-      },
+      }),
     },
     {
       // A GET, because it moves no money: it only stores for `reconcile` which rows it has added up.
       method: "GET",
       path: "/reconcile/proof",
-      async handle({ query }) {
-        const wanted = readQuery(proofQuery, query);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(proofQuery, async (wanted) => {
         const progress = await operations.current.prove({ isRestart: wanted.restart === "true" });
         const { provenThrough, last, heldUpBy, isDone } = progress;
         return done({
@@ -163,7 +149,7 @@ export function moneyRoutes(services: Services): OperatorRoute[] {
           ...(heldUpBy !== undefined && { held_up_by: heldUpBy }),
           done: isDone,
         });
-      },
+      }),
     },
   ];
 }

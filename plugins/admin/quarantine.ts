@@ -1,9 +1,8 @@
 import {
   done,
   formatVnd,
-  isRefusal,
   type OperatorRoute,
-  readQuery,
+  reading,
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
@@ -15,9 +14,7 @@ export function quarantineRoutes({ operations }: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/quarantine",
-      async handle({ query }) {
-        const page = readQuery(quarantinePage, query);
-        if (isRefusal(page)) return page;
+      handle: reading(quarantinePage, async (page) => {
         const calls = await operations.current.quarantineList(page.limit);
         return done(
           calls.map(({ entry, reason, since }) => {
@@ -34,7 +31,7 @@ export function quarantineRoutes({ operations }: Services): OperatorRoute[] {
             };
           }),
         );
-      },
+      }),
     },
     {
       method: "POST",

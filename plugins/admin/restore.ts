@@ -1,8 +1,7 @@
 import {
   done,
-  isRefusal,
   type OperatorRoute,
-  readBody,
+  reading,
   refuse,
   type Services,
   v,
@@ -17,9 +16,7 @@ export function restoreRoutes({ operations }: Services): OperatorRoute[] {
       method: "POST",
       path: "/restore",
       right: "owner",
-      async handle({ body }) {
-        const confirmed = readBody(confirmation, body);
-        if (isRefusal(confirmed)) return confirmed;
+      handle: reading(confirmation, async () => {
         const result = await operations.current.restoreFromLedger();
         if (result.kind === "restored") return done({ status: "restored" });
         return refuse.conflict(
@@ -28,7 +25,7 @@ export function restoreRoutes({ operations }: Services): OperatorRoute[] {
             code: "calls_running",
           },
         );
-      },
+      }),
     },
   ];
 }

@@ -1,11 +1,4 @@
-import {
-  done,
-  isId,
-  isRefusal,
-  type OperatorRoute,
-  readBody,
-  type Services,
-} from "../../core/plugin/index.ts";
+import { done, isId, type OperatorRoute, reading, type Services } from "../../core/plugin/index.ts";
 import { because, discount } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 
@@ -18,17 +11,15 @@ export function standingRoutes({ accounts, teamMembers }: Services): OperatorRou
     method: "POST",
     right: "support",
     path,
-    async handle({ params, body }) {
+    handle: reading(because, async (_, { params }) => {
       const id = params["account"] ?? "";
-      const wanted = readBody(because, body);
-      if (isRefusal(wanted)) return wanted;
       if (!isId(id) || !(await accounts.setStatus(id, status))) return unknownAccount(id);
       // The keys that this person has in teams of others.
       const ofTeams = (await teamMembers.current?.keysOf(id)) ?? [];
       const teams = new Set(ofTeams.map(({ accountId }) => accountId));
       await Promise.all([...teams].map((team) => accounts.keysChanged(team)));
       return done({ id, status });
-    },
+    }),
   });
 
   return [
@@ -38,26 +29,21 @@ export function standingRoutes({ accounts, teamMembers }: Services): OperatorRou
       method: "POST",
       right: "support",
       path: "/accounts/:account/notes",
-      async handle({ params, body }) {
+      handle: reading(because, async (wanted, { params }) => {
         const id = params["account"] ?? "";
-        const wanted = readBody(because, body);
-        if (isRefusal(wanted)) return wanted;
         if (!isId(id) || !(await accounts.find(id))) return unknownAccount(id);
         return done({ id, note: wanted.reason });
-      },
+      }),
     },
     {
       method: "POST",
       path: "/accounts/:account/discount",
       right: "money",
-      async handle({ params, body }) {
+      handle: reading(discount, async ({ discount_bps }, { params }) => {
         const id = params["account"] ?? "";
-        const wanted = readBody(discount, body);
-        if (isRefusal(wanted)) return wanted;
-        const { discount_bps } = wanted;
         if (!isId(id) || !(await accounts.setDiscount(id, discount_bps))) return unknownAccount(id);
         return done({ id, discount_bps });
-      },
+      }),
     },
   ];
 }

@@ -1,9 +1,8 @@
 import {
   done,
   isId,
-  isRefusal,
   type OperatorRoute,
-  readQuery,
+  reading,
   type Services,
   usageJson,
 } from "../../core/plugin/index.ts";
@@ -19,10 +18,8 @@ export function usageRoutes({ accounts, operations }: Services): OperatorRoute[]
     {
       method: "GET",
       path: "/accounts/:account/usage",
-      async handle({ params, query }) {
+      handle: reading(usagePage, async (page, { params }) => {
         const accountId = params["account"] ?? "";
-        const page = readQuery(usagePage, query);
-        if (isRefusal(page)) return page;
         if (!isId(accountId)) return unknownAccount(accountId);
         const { limit, before } = page;
         const records = await operations.current.usage({
@@ -34,7 +31,7 @@ export function usageRoutes({ accounts, operations }: Services): OperatorRoute[]
           return unknownAccount(accountId);
         }
         return done(records.map((record) => usageJson(record, "admin")));
-      },
+      }),
     },
   ];
 }

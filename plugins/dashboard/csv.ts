@@ -1,5 +1,5 @@
 import { fieldsIn, formatVnd, type Services, usageJson } from "../../core/plugin/index.ts";
-import { type Decimal, inert } from "../page-parts/browser/csv.ts";
+import { CSV_MARK, csvFile, csvLine, type Decimal } from "../page-parts/browser/csv.ts";
 import { vietnamTime } from "../page-parts/vietnam-time.ts";
 import type { CallRecord } from "./call-record.ts";
 
@@ -8,58 +8,43 @@ type Statement = Awaited<ReturnType<Services["usage"]["statement"]>>;
 
 interface Column {
   readonly name: string;
-  text(record: CallRecord, style: Style): string;
-}
-
-interface Style {
-  readonly separator: string;
-  /** Writes the decimal mark of this style. */
-  number(text: string): string;
+  /** Returns what `csvLine` writes. `decimal`: for numbers within a text. */
+  value(record: CallRecord, decimal: Decimal): unknown;
 }
 
 /** Fields of a record that become other columns than their JSON name and value. */
 const ownColumns: Partial<Record<keyof CallRecord, readonly Column[]>> = {
   at: [
-    { name: "time_utc", text: ({ at }) => at.toISOString() },
-    { name: "time_vietnam", text: ({ at }) => vietnamTime(at) },
+    { name: "time_utc", value: ({ at }) => at.toISOString() },
+    { name: "time_vietnam", value: ({ at }) => vietnamTime(at) },
   ],
   keyId: [
-    { name: "key_id", text: ({ keyId }) => keyId },
-    { name: "key_name", text: ({ keyName }) => csvText(keyName ?? "") },
+    { name: "key_id", value: ({ keyId }) => keyId },
+    { name: "key_name", value: ({ keyName }) => keyName },
   ],
-  discountBps: [
-    {
-      name: "discount_percent",
-      text: ({ discountBps }, { number }) => number(String(discountBps / 100)),
-    },
-  ],
+  discountBps: [{ name: "discount_percent", value: ({ discountBps }) => discountBps / 100 }],
   factors: [
     {
       name: "factors",
-      text: ({ factors }, { number }) =>
-        csvText(
-          Object.entries(factors ?? {})
-            .map(([kind, factor]) => `${kind} × ${number(String(factor))}`)
-            .join(" + "),
-        ),
+      value: ({ factors }, decimal) =>
+        Object.entries(factors ?? {})
+          .map(([kind, factor]) => `${kind} × ${numberText(factor, decimal)}`)
+          .join(" + "),
     },
   ],
   quantity: [
     {
       name: "quantity",
-      text: ({ quantity }, { number }) =>
-        number(String(usageJson({ quantity }, "api")["quantity"] ?? 0)),
+      value: ({ quantity }) => usageJson({ quantity }, "api")["quantity"] ?? 0,
     },
   ],
   discounts: [
     {
       name: "discounts",
-      text: ({ discounts }, { number }) => {
-        const parts = Object.entries(discounts ?? {}).map(
-          ([name, bps]) => `${name} ${number(String(bps / 100))}%`,
-        );
-        return csvText(parts.join(" + "));
-      },
+      value: ({ discounts }, decimal) =>
+        Object.entries(discounts ?? {})
+          .map(([name, bps]) => `${name} ${numberText(bps / 100, decimal)}%`)
+          .join(" + "),
     },
   ],
 };
@@ -67,27 +52,17 @@ const ownColumns: Partial<Record<keyof CallRecord, readonly Column[]>> = {
 /** The columns of the export, in order. The page text `column.NAME` explains each. */
 const columns: readonly Column[] = fieldsIn("csv").flatMap(({ name, json }) => {
   const field = name as keyof CallRecord;
-  return (
-    ownColumns[field] ?? [{ name: json, text: (record, style) => fieldText(record[field], style) }]
-  );
+  return ownColumns[field] ?? [{ name: json, value: (record) => exact(record[field]) }];
 });
 
 export const csvColumns: readonly string[] = columns.map(({ name }) => name);
 
-/** Excel reads a file as UTF-8 only if it starts with this. */
-const BYTE_ORDER_MARK = "\ufeff";
 /** RFC 4180 and Excel end lines with CRLF. */
 const LINE_END = "\r\n";
 
-const POINT: Style = { separator: separatorOf("point"), number: (text) => text };
-const COMMA: Style = {
-  separator: separatorOf("comma"),
-  number: (text) => text.replace(".", ","),
-};
-
 /** Returns the byte order mark and the header line. */
 export function csvHead(decimal: Decimal): string {
-  return BYTE_ORDER_MARK + csvColumns.join(separatorOf(decimal)) + LINE_END;
+  return CSV_MARK + csvLine(csvColumns, decimal) + LINE_END;
 }
 
 /** Returns a statement as a CSV file; the opening balance is its first line. */
@@ -96,47 +71,33 @@ export function statementCsv(
   firstDay: string,
   decimal: Decimal,
 ): string {
-  const { separator, number } = styleOf(decimal);
-  const amount = (microVnd: bigint) => number(formatVnd(microVnd));
-  const lines = [
-    ["day", "time_vietnam", "kind", "reason", "calls", "amount_vnd", "balance_vnd"],
-    [firstDay, "", "opening", "", "", "", amount(openingMicroVnd)],
-    ...rows.map((row) => [
-      row.day,
-      row.at ? vietnamTime(row.at) : "",
-      row.kind,
-      csvText(row.reason ?? ""),
-      row.kind === "charges" ? String(row.calls) : "",
-      amount(row.amountMicroVnd),
-      amount(row.balanceMicroVnd),
-    ]),
-  ];
-  return BYTE_ORDER_MARK + lines.map((fields) => fields.join(separator) + LINE_END).join("");
+  const opening = {
+    ...{ day: firstDay, time_vietnam: null, kind: "opening", reason: null, calls: null },
+    ...{ amount_vnd: null, balance_vnd: formatVnd(openingMicroVnd) },
+  };
+  const others = rows.map((row) => ({
+    day: row.day,
+    time_vietnam: row.at && vietnamTime(row.at),
+    kind: row.kind,
+    reason: row.reason,
+    calls: row.kind === "charges" ? row.calls : null,
+    amount_vnd: formatVnd(row.amountMicroVnd),
+    balance_vnd: formatVnd(row.balanceMicroVnd),
+  }));
+  return csvFile([opening, ...others], opening, decimal);
 }
 
 /** Returns a call as one CSV line. */
 export function csvRow(record: CallRecord, decimal: Decimal): string {
-  const style = styleOf(decimal);
-  return columns.map((column) => column.text(record, style)).join(style.separator) + LINE_END;
+  const values = columns.map((column) => column.value(record, decimal));
+  return csvLine(values, decimal) + LINE_END;
 }
 
-function fieldText(value: CallRecord[keyof CallRecord], { number }: Style): string {
-  if (value === null) return "";
-  if (typeof value === "bigint") return number(formatVnd(value));
-  if (typeof value === "number") return number(String(value));
-  return csvText(String(value));
+/** Amounts are written as text, since they have more digits than a number. */
+function exact(value: CallRecord[keyof CallRecord]): unknown {
+  return typeof value === "bigint" ? formatVnd(value) : value;
 }
 
-/** Returns `text` as a CSV field that no spreadsheet runs. */
-export function csvText(text: string): string {
-  const plain = inert(text);
-  return /[",;\t\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
-}
-
-function styleOf(decimal: Decimal): Style {
-  return decimal === "comma" ? COMMA : POINT;
-}
-
-function separatorOf(decimal: Decimal): string {
-  return decimal === "comma" ? ";" : ",";
+function numberText(number: number, decimal: Decimal): string {
+  return decimal === "comma" ? String(number).replace(".", ",") : String(number);
 }

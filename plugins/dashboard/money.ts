@@ -1,8 +1,7 @@
 import {
   type CustomerRoute,
   done,
-  isRefusal,
-  readQuery,
+  reading,
   type Services,
   statementJson,
 } from "../../core/plugin/index.ts";
@@ -19,20 +18,15 @@ export function moneyRoutes({ usage }: Services): CustomerRoute[] {
     {
       method: "GET",
       path: "/money",
-      async handle({ query }, { accountId }) {
-        const input = readQuery(statementInput, query);
-        if (isRefusal(input)) return input;
+      handle: reading(statementInput, async (input, _, { accountId }) => {
         const found = await usage.statement(accountId, input.from, input.to);
         return done(statementJson(found, false));
-      },
+      }),
     },
     {
       method: "GET",
       path: "/money.csv",
-      async handle({ query }, { accountId }) {
-        const input = readQuery(statementInput, query);
-        if (isRefusal(input)) return input;
-        const { from, to, month, decimal } = input;
+      handle: reading(statementInput, async ({ from, to, month, decimal }, _, { accountId }) => {
         const found = await usage.statement(accountId, from, to);
         return {
           status: 200,
@@ -42,7 +36,7 @@ export function moneyRoutes({ usage }: Services): CustomerRoute[] {
           ],
           body: statementCsv(found, `${month}-01`, decimal),
         };
-      },
+      }),
     },
   ];
 }

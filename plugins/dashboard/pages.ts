@@ -47,7 +47,7 @@ export function dashboardHandler(
    * Lets a browser in which a customer is signed in ask for the account and the data of the page while it loads the
    * scripts. On a slow line each request after them takes another half second.
    */
-  function readAhead({ reads }: Route, cookies: string): string[] {
+  function readAhead({ reads = [] }: Route, cookies: string): string[] {
     if (parseCookie(cookies)[SIGNED_IN_COOKIE] === undefined) return [];
     const served = reads.filter((path) => has("topup") || !OF_TOPUP.test(path));
     const links = ["/me", ...served].map(

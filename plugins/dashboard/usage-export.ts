@@ -2,9 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import {
   type CustomerRoute,
   dayOf,
-  isRefusal,
   type Refusal,
-  readQuery,
+  reading,
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
@@ -63,11 +62,9 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
     method: "GET",
     path: "/usage.csv",
     forMembers: true,
-    async handle({ query }, customer) {
+    handle: reading(exportInput, async (input, _, customer) => {
       const { accountId, member } = customer;
       const person = member?.ownAccountId ?? accountId;
-      const input = readQuery(exportInput, query);
-      if (isRefusal(input)) return input;
       if (downloads.isFull(person)) return tooMany(exportsPerAccountMax);
       const { decimal, ...given } = input;
       const filter = seenBy(customer, given);
@@ -81,7 +78,7 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
         ],
         body: downloads.counted(person, text(accountId, filter, decimal)),
       };
-    },
+    }),
   };
 }
 

@@ -6,7 +6,7 @@ import {
   formatVnd,
   isId,
   isRefusal,
-  readQuery,
+  reading,
   refuse,
   type Services,
 } from "../../core/plugin/index.ts";
@@ -25,11 +25,8 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
     {
       method: "GET",
       path: "/usage",
-      async handle({ query }, customer) {
+      handle: reading(usagePage, async ({ limit, before, ...given }, _, customer) => {
         const { accountId } = customer;
-        const input = readQuery(usagePage, query);
-        if (isRefusal(input)) return input;
-        const { limit, before, ...given } = input;
         const filter = seenBy(customer, given);
         const [found, archivedBefore] = await Promise.all([
           // One more says if there is another page.
@@ -43,16 +40,13 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
           next: last ? `${last.at.toISOString()},${last.callId}` : null,
           archived_before: archivedBefore ?? null,
         });
-      },
+      }),
     },
     {
       method: "GET",
       path: "/usage/summary",
-      async handle({ query }, customer) {
+      handle: reading(summaryInput, async ({ by, ...given }, _, customer) => {
         const { accountId } = customer;
-        const input = readQuery(summaryInput, query);
-        if (isRefusal(input)) return input;
-        const { by, ...given } = input;
         const filter = seenBy(customer, given);
         const from = summedFrom(by, filter, clock.now());
         if (isRefusal(from)) return from;
@@ -67,14 +61,12 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
           });
         }
         return done({ data: sums.map(sumJson), total: totalJson(total), cut: isCut, from });
-      },
+      }),
     },
     {
       method: "GET",
       path: "/usage/refused",
-      async handle({ query }, customer) {
-        const input = readQuery(refusedInput, query);
-        if (isRefusal(input)) return input;
+      handle: reading(refusedInput, async (input, _, customer) => {
         const { counts, last } = await usage.refused(customer.accountId, seenBy(customer, input));
         const names = await accounts.keyNames([...counts, ...last].map(({ keyId }) => keyId));
         const keyOf = (id: string) => ({ key_id: id, key_name: names.get(id) ?? null });
@@ -90,7 +82,7 @@ export function usageRoutes({ accounts, usage, clock }: Services): CustomerRoute
             ...keyOf(keyId),
           })),
         });
-      },
+      }),
     },
     {
       method: "GET",

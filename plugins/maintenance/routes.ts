@@ -1,10 +1,9 @@
 import {
   done,
-  isRefusal,
   line,
   mapping,
   type OperatorRoute,
-  readBody,
+  reading,
   type Services,
   v,
 } from "../../core/plugin/index.ts";
@@ -34,17 +33,14 @@ export function maintenanceRoutes(
       method: "POST",
       path: "/maintenance",
       right: "operations",
-      async handle({ body }) {
-        const given = readBody(wanted, body);
-        if (isRefusal(given)) return given;
-        const { enabled, message = null } = given;
+      handle: reading(wanted, async ({ enabled, message = null }) => {
         const now = await writeMaintenance(database, {
           enabled,
           message: enabled ? message : null,
         });
         changed(now);
         return done(answerOf(now));
-      },
+      }),
     },
   ];
 }

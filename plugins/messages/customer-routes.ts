@@ -2,7 +2,6 @@ import {
   type CustomerRoute,
   done,
   formatVnd,
-  isRefusal,
   MICRO_VND_PER_VND,
   mapping,
   matching,
@@ -10,7 +9,7 @@ import {
   type PlainResponse,
   type PublicRoute,
   type Refusal,
-  readBody,
+  reading,
   refuse,
   type Services,
   v,
@@ -52,10 +51,7 @@ export function customerRoutes(
     {
       method: "POST",
       path: "/messages",
-      async handle({ body }, { accountId }) {
-        const given = readBody(settings, body);
-        if (isRefusal(given)) return given;
-        const { off, low_balance_vnd: low } = given;
+      handle: reading(settings, async ({ off, low_balance_vnd: low }, _, { accountId }) => {
         await database.query(
           `insert into message_settings as own (account_id, off, low_balance)
           values ($1, coalesce($2::text::text[], '{}'), $3::bigint)
@@ -70,7 +66,7 @@ export function customerRoutes(
           ],
         );
         return shown(accountId);
-      },
+      }),
     },
   ];
 }

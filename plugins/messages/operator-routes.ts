@@ -2,14 +2,12 @@ import {
   type Command,
   done,
   isId,
-  isRefusal,
   mapping,
   matching,
   type OperatorRoute,
   oneOf,
   type Refusal,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   rowLimit,
   type Services,
@@ -140,9 +138,7 @@ export function operatorRoutes(
       method: "POST",
       path: "/announcements",
       right: "support",
-      async handle({ body }) {
-        const given = readBody(newAnnouncement, body);
-        if (isRefusal(given)) return given;
+      handle: reading(newAnnouncement, async (given) => {
         const { name } = given;
         if (!messages.current.sendsMail) {
           return refuse.conflict("No mail server is configured: set smtp of the plugin messages.", {
@@ -155,17 +151,15 @@ export function operatorRoutes(
           `An announcement named ${name} was sent before; take another name.`,
           { code: "sent_before", param: "name" },
         );
-      },
+      }),
     },
     {
       method: "GET",
       path: "/messages",
       right: "customers",
-      async handle({ query }) {
-        const given = readQuery(asked, query);
-        if (isRefusal(given)) return given;
+      handle: reading(asked, async (given) => {
         return done(await shown(await outbox.list(given)));
-      },
+      }),
     },
     {
       method: "POST",

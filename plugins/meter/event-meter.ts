@@ -1,6 +1,8 @@
 import {
   type Call,
+  contentTypeOf,
   Delivered,
+  type JsonObject,
   type Outcome,
   type Protocol,
   refuse,
@@ -26,14 +28,14 @@ const INVALID: Outcome = {
 /**
  * Reads usage from a reply: from a stream as it passes, from a whole reply when it has ended. Providers may send either
  * form, whichever was asked for. Counts the delivered text of a stream, so that one that breaks off or reports no usage
- * can be charged for it.
+ * can be charged for it. Passes audio without counting it.
  */
 export class EventMeter implements Sink {
   private readonly delivered = new Delivered();
   /** Output that arrived after the client had left. */
   private readonly unread = new Delivered();
-  /** Set if the reply is not a stream, even if one was asked for. */
-  private whole: Sink | undefined = undefined;
+  /** True if the reply is not a stream, even if one was asked for. */
+  private isWhole = false;
   /** How far the upstream's stream has advanced. */
   private stage: ReturnType<Services["wires"][Protocol]["stage"]> = "none";
   /** The value of `usage.outputReports` that was seen last. */
@@ -46,19 +48,23 @@ export class EventMeter implements Sink {
     private readonly usage: Usage,
     private readonly factors: Factors,
 
-    /** Creates `whole`. */
-    private readonly unstreamed: () => Sink,
-
     /** True if the event that only reports usage is dropped, because the client did not request it. */
     private readonly hidesUsage: boolean,
     private readonly check: UsageCheck,
 
     /** Returns true if the route that replies reports cached tokens beside the input. */
     private readonly isCachedBeside: () => boolean,
+
+    /** Called before the head of audio, which leaves before the call is closed. */
+    private readonly onAudio?: () => void,
   ) {}
 
   head(status: number, headers: readonly string[]): void {
     this.usage.cachedBeside = this.isCachedBeside();
+    // Events report their tokens at the end, as every stream does.
+    const type = contentTypeOf(headers);
+    const isAudio = !type.startsWith("text/event-stream") && !type.includes("json");
+    if (status === 200 && isAudio) this.onAudio?.();
     this.client.head(status, headers);
   }
 
@@ -98,18 +104,36 @@ export class EventMeter implements Sink {
   }
 
   data(bytes: Uint8Array): void {
-    this.whole ??= this.unstreamed();
-    this.whole.data(bytes);
+    this.isWhole = true;
+    this.client.data(bytes);
   }
 
   end(outcome: Outcome): void {
-    if (this.whole) return this.whole.end(outcome);
     const { call } = this;
     if (outcome.kind !== "complete") return this.client.end(outcome);
+    if (this.isWhole) {
+      if (call.replyBody) this.read(call.replyBody);
+      // The last chunk of audio leaves after the charge.
+      else call.delivered = true;
+      return this.client.end(outcome);
+    }
     if (this.stage === "none" || this.stage === "failed") return this.client.end(INVALID);
     this.client.end(outcome);
     // A complete stream costs its usage, even without any text, unless it only refuses: also if a translation has written
     // the refusal as text, perhaps just now.
     call.delivered = this.stage !== "refused";
+  }
+
+  /** Reads an unstreamed JSON reply, which core has judged. */
+  private read(reply: JsonObject): void {
+    const { call, wire, usage } = this;
+    if (wire.judge(reply) === "free") return;
+    call.delivered = true;
+    wire.readReply(reply, usage);
+    this.check(call);
+    if (usage.outputReported && usage.outputTokens > 0) return;
+    const delivered = new Delivered();
+    wire.countReply(reply, delivered);
+    call.deliveredTokens = outputTokensOf(delivered, this.factors);
   }
 }

@@ -17,7 +17,6 @@ import { fillIn } from "./estimate.ts";
 import { EventMeter } from "./event-meter.ts";
 import { Overheads } from "./families.ts";
 import { inputTokensMax, type UsageCheck, withdrawImplausible } from "./implausible.ts";
-import { ReplyMeter } from "./reply-meter.ts";
 
 /** Counted in the thread that translates a long body. */
 const CONTENTS: Services["bodyMeasures"]["all"][number] = {
@@ -166,14 +165,12 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const wire = services.wires[upstream.protocol];
       const usage = call.usage ?? new Usage();
       call.usage = usage;
-      const unstreamed = (onAudio?: () => void) =>
-        new ReplyMeter(call, client, wire, usage, likely, check, onAudio);
-      if (wire.protocol === "speech") return unstreamed(() => pushTokens(call, NONE));
       const { body } = upstream;
       const hidden = call.stream && body !== undefined && wire.lacksUsage(body);
       upstream.wantsUsage = hidden;
       const beside = () => isCachedBeside(call);
-      return new EventMeter(call, client, wire, usage, likely, unstreamed, hidden, check, beside);
+      const onAudio = wire.protocol === "speech" ? () => pushTokens(call, NONE) : undefined;
+      return new EventMeter(call, client, wire, usage, likely, hidden, check, beside, onAudio);
     },
 
     close(call) {

@@ -2,13 +2,12 @@ import {
   type Command,
   dayOf,
   done,
-  isRefusal,
   line,
   mapping,
   matching,
   type OperatorRoute,
   oneOf,
-  readQuery,
+  reading,
   refuse,
   type Services,
   v,
@@ -76,15 +75,13 @@ export function trafficRoutes({ database, clock }: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/traffic",
-      async handle({ query }) {
-        const given = readQuery(asked, query);
-        if (isRefusal(given)) return given;
+      handle: reading(asked, async (given) => {
         const { by, to = nextMinute(clock.now()) } = given;
         const { from = new Date(to.getTime() - DAY_MS), upstream } = given;
         if (from >= to) return refuse.badRequest("from: expected a time before `to`.", "from");
         const rows = await rowsOf(by, { from, to, upstream });
         return done({ from, to, cut: rows.length > ROWS_MAX, rows: rows.slice(0, ROWS_MAX) });
-      },
+      }),
     },
   ];
 

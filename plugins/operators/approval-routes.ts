@@ -7,8 +7,7 @@ import {
   mapping,
   type OperatorRoute,
   oneOf,
-  readBody,
-  readQuery,
+  reading,
   rowLimit,
   type Services,
   v,
@@ -34,10 +33,7 @@ export function approvalRoutes({ accounts }: Services, approvals: Approvals): Op
     {
       method: "GET",
       path: "/approvals",
-      async handle({ query }, operator) {
-        const wanted = readQuery(page, query);
-        if (isRefusal(wanted)) return wanted;
-        const { state, limit, before } = wanted;
+      handle: reading(page, async ({ state, limit, before }, _, operator) => {
         const found = await approvals.list(state, limit, before);
         const ids = found.flatMap(({ accountId }) => accountId ?? []);
         const emails = await accounts.emails([...new Set(ids)]);
@@ -48,7 +44,7 @@ export function approvalRoutes({ accounts }: Services, approvals: Approvals): Op
             is_own: approval.proposedPerson === operator.person,
           })),
         );
-      },
+      }),
     },
     {
       method: "POST",
@@ -66,12 +62,10 @@ export function approvalRoutes({ accounts }: Services, approvals: Approvals): Op
       // All who can ask for a movement can withdraw theirs.
       right: "refund",
       subject,
-      async handle({ params, body }, operator) {
-        const wanted = readBody(refusal, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(refusal, async (wanted, { params }, operator) => {
         const decided = await approvals.refuse(idIn(params), operator, wanted.reason);
         return isRefusal(decided) ? decided : done(shown(decided));
-      },
+      }),
     },
   ];
 }

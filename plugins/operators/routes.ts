@@ -7,7 +7,7 @@ import {
   type OperatorRoute,
   oneOf,
   type Refusal,
-  readBody,
+  reading,
   refuse,
   roles,
   v,
@@ -58,9 +58,7 @@ export function operatorRoutes(
       method: "POST",
       path: "/operators",
       right: "owner",
-      async handle({ body }) {
-        const wanted = readBody(invitation, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(invitation, async (wanted) => {
         const token = await people.invite(wanted.email, wanted.role);
         if (token !== undefined) return done({ ...wanted, link: linkOf(token) }, 201);
         return refuse.conflict(
@@ -70,22 +68,20 @@ export function operatorRoutes(
             param: "email",
           },
         );
-      },
+      }),
     },
     {
       method: "POST",
       path: "/operators/:operator/role",
       right: "owner",
-      async handle({ params, body }) {
-        const wanted = readBody(change, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(change, async (wanted, { params }) => {
         const person = await personIn(params);
         if (isRefusal(person)) return person;
         await people.setRole(person.id, wanted.role);
         const { email, role: role_before } = person;
         const tokensRevoked = wanted.role === "owner" ? 0 : await tokens.revokeMadeBy(email);
         return done({ email, role: wanted.role, role_before, tokens_revoked: tokensRevoked });
-      },
+      }),
     },
     {
       method: "POST",
@@ -122,10 +118,7 @@ export function operatorRoutes(
       method: "POST",
       path: "/tokens",
       right: "owner",
-      async handle({ body }, { person }) {
-        const wanted = readBody(newToken, body);
-        if (isRefusal(wanted)) return wanted;
-        const { name, role, days } = wanted;
+      handle: reading(newToken, async ({ name, role, days }, _, { person }) => {
         const made = await tokens.create(name, role, person, days);
         if (typeof made === "object")
           return done({ id: made.id, name, role, ends_at: made.endsAt, token: made.token }, 201);
@@ -134,7 +127,7 @@ export function operatorRoutes(
             ? "A token in use has this name. Choose another one, or revoke it first."
             : `${TOKENS_MAX} tokens are in use, the maximum; revoke some first.`;
         return refuse.conflict(message, { code: made, param: "name" });
-      },
+      }),
     },
     {
       method: "POST",

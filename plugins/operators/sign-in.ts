@@ -8,19 +8,22 @@ import {
   type PublicRoute,
   type Refusal,
   readBody,
+  reading,
   refuse,
   type Services,
   v,
 } from "../../core/plugin/index.ts";
+import { qrSvg } from "../page-parts/qr.ts";
 import { fields } from "../sign-in-parts/fields.ts";
 import type { Passwords } from "../sign-in-parts/passwords.ts";
+import { busy, codeRequired, noSealer, wrongCode } from "../sign-in-parts/refusals.ts";
+import { checkCode } from "../sign-in-parts/second-factor.ts";
 import type { Attempt, Throttle } from "../sign-in-parts/throttle.ts";
 import { newTotpSecret, stepOf, totpUri } from "../sign-in-parts/totp.ts";
 import { weakPassword } from "../sign-in-parts/weak-password.ts";
 import type { People, Person } from "./people.ts";
 import type { Tokens } from "./tokens.ts";
 
-const TOTP_CODE = /^\d{6}$/;
 const link = matching(/^[\w-]{43}$/, "the token of the link");
 
 const signIn = mapping({
@@ -51,9 +54,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
     {
       method: "POST",
       path: "/sign-in",
-      async handle(request) {
-        const given = readBody(signIn, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(signIn, async (given, request) => {
         const early = await throttle.take(["address", request.addressBlock]);
         if (early) return early;
         const person = await people.find(given.email);
@@ -65,7 +66,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
           if (refusal) return refusal;
         }
         return opened(checked.id, checked.passwordHash);
-      },
+      }),
     },
     {
       method: "POST",
@@ -81,9 +82,8 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
         const { sealed, sealedBy } = sealer.seal(person.id, person.id, secret);
         await people.setFactor(person.id, sealed, sealedBy);
         const uri = totpUri(secret, "Tollgate console", person.email);
-        const { toString: drawn } = await import("qrcode");
-        const qr = await drawn(uri, { type: "svg", errorCorrectionLevel: "M", margin: 4 });
-        return done({ email: person.email, role: person.role, secret, uri, qr_svg: qr });
+        const { email, role } = person;
+        return done({ email, role, secret, uri, qr_svg: await qrSvg(uri) });
       },
     },
     {
@@ -98,7 +98,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
         const tries = codeTries(request, person.email);
         const refusal = await throttle.take(...tries);
         if (refusal) return refusal;
-        const step = stepIn(person, given.code.replace(/\s/g, ""));
+        const step = stepIn(person, given.code);
         if (step === undefined) return wrongCode();
         const hash = await passwords.hash(given.password);
         if (hash === "busy") return busy();
@@ -111,9 +111,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
     {
       method: "POST",
       path: "/proof",
-      async handle(request) {
-        const given = readBody(proof, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(proof, async (given, request) => {
         const token = tokenOf(request);
         const operator = await tokens.operatorOf(token);
         const person = operator && (await people.find(operator.name));
@@ -131,7 +129,7 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
         }
         await tokens.prove(token);
         return done({});
-      },
+      }),
     },
     {
       method: "POST",
@@ -194,18 +192,11 @@ export function signInRoutes(parts: Parts): PublicRoute[] {
     person: Person,
     given: string,
   ): Promise<Refusal | undefined> {
-    const tries = codeTries(request, person.email);
-    const refusal = await throttle.take(...tries);
-    if (refusal) return refusal;
-    const code = given.replace(/\s/g, "");
-    const isTotp = TOTP_CODE.test(code);
-    const step = isTotp ? stepIn(person, code) : undefined;
-    const isRight = isTotp
-      ? step !== undefined && (await people.useStep(person.id, step))
-      : await people.useRecoveryCode(person.id, code);
-    if (!isRight) return wrongCode();
-    await throttle.giveBack(...tries);
-    return undefined;
+    return checkCode(throttle, codeTries(request, person.email), given, services.clock.now(), {
+      secret: () => secretOf(person),
+      useStep: (step) => people.useStep(person.id, step),
+      useRecoveryCode: (code) => people.useRecoveryCode(person.id, code),
+    });
   }
 
   function stepIn(person: Person, code: string): number | undefined {
@@ -243,27 +234,7 @@ function wrongProof(): Refusal {
   return refuse.forbidden("The password is wrong.", { code: "wrong_password", param: "password" });
 }
 
-function codeRequired(): Refusal {
-  const message = "Send `code` too: a code from your authenticator app, or a recovery code.";
-  return refuse.unauthenticated(message, { code: "second_factor_required", param: "code" });
-}
-
-function wrongCode(): Refusal {
-  const message = "The code is wrong or was used before; wait for the next one.";
-  return refuse.forbidden(message, { code: "wrong_code", param: "code" });
-}
-
 function invalidLink(): Refusal {
   const message = "The link is invalid, expired or already used; ask an owner for a new one.";
   return refuse.badRequest(message, { code: "invalid_token", param: "token" });
-}
-
-function noSealer(): Refusal {
-  const message = "A second factor needs master_keys in the options of the plugin accounts.";
-  return refuse.conflict(message, { code: "second_factor_unavailable" });
-}
-
-function busy(): Refusal {
-  const message = "The server is busy; try again in a few seconds.";
-  return refuse.unavailable(message, { code: "busy", headers: ["retry-after", "5"] });
 }

@@ -40,7 +40,7 @@ export function documentFor(parts: DocumentParts): string {
     files,
   ).map((name) => `<link rel="modulepreload" href="${folder}/${name}">`);
   // A link would lose the fragment, which holds the secret of a mailed link. Pages outside of the menu take one.
-  const mayHaveSecret = page && page.access !== "session" && !page.icon;
+  const mayHaveSecret = page && page.access !== undefined && !page.icon;
   const again = mayHaveSecret ? text("retry.reload") : `<a href="">${text("retry")}</a>`;
   return `<!doctype html>
 <html lang="${language}" data-theme="${theme}" data-service="${name}"${data}>

@@ -2,14 +2,12 @@ import {
   confirmation,
   done,
   formatVnd,
-  isRefusal,
   line,
   mapping,
   matching,
   messageOf,
   type OperatorRoute,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   rowLimit,
   type Services,
@@ -54,9 +52,7 @@ export function priceRoutes(
       method: "POST",
       path: "/reload",
       right: "operations",
-      async handle({ body, remoteAddress }, operator) {
-        const given = readBody(wanted, body);
-        if (isRefusal(given)) return given;
+      handle: reading(wanted, async (given, { remoteAddress }, operator) => {
         const next = await reloads.read();
         if (!next.ok) return refuse.badRequest(`The config is invalid.\n${next.problems}`);
         const changes = changesBetween(reloads.prices(), next.prices);
@@ -90,14 +86,12 @@ export function priceRoutes(
           ...(isAnnounced && { announcement: name, recipients: recipients ?? 0 }),
           ...(draft && { announcement_vi: draft.vi, announcement_en: draft.en }),
         });
-      },
+      }),
     },
     {
       method: "GET",
       path: "/prices",
-      async handle({ query }) {
-        const given = readQuery(listed, query);
-        if (isRefusal(given)) return given;
+      handle: reading(listed, async (given) => {
         const list = reloads
           .prices()
           .filter(({ model }) => given.model === undefined || model === given.model);
@@ -113,22 +107,19 @@ export function priceRoutes(
             takes_effect: from,
           })),
         );
-      },
+      }),
     },
     {
       method: "GET",
       path: "/prices/history",
-      async handle({ query }) {
-        const given = readQuery(asked, query);
-        if (isRefusal(given)) return given;
-        const { model, limit, before } = given;
+      handle: reading(asked, async ({ model, limit, before }) => {
         const rows = await readHistory(database, {
           limit,
           ...(model !== undefined && { model }),
           ...(before !== undefined && { before }),
         });
         return done(rows.map(historyJson));
-      },
+      }),
     },
   ];
 }

@@ -15,8 +15,6 @@ import {
   type Services,
   v,
 } from "../../core/plugin/index.ts";
-import { csvFile } from "../page-parts/browser/csv.ts";
-import { fileHeaders } from "../page-parts/downloads.ts";
 
 type Usage = Services["usage"];
 type Report = Awaited<ReturnType<Usage["report"]>>;
@@ -32,24 +30,18 @@ type Asked = { readonly [K in keyof Period]?: string | undefined };
 const BY = ["day", "model", "provider", "account", "key"] as const satisfies readonly By[];
 const maybeDay = v.optional(day(/^2\d{3}-\d\d-\d\d$/));
 
-const question = {
+const asked = mapping({
   by: v.optional(oneOf(BY)),
   from: maybeDay,
   to: maybeDay,
   limit: rowLimit(1_000, 10_000),
-};
-const asked = mapping(question);
-const askedFile = mapping({
-  ...question,
-  limit: rowLimit(10_000, 10_000),
-  decimal: v.optional(oneOf(["point", "comma"]), "point"),
 });
 
 const ENTRY = "the `entry` of the last movement of the previous page";
 
 /**
  * Routes of the report: sums of a period by one dimension, largest charge first, or without `by` all of it with the money that
- * came in, and what customers have left, also as a CSV file, which has `x-cut: true` if it lacks rows; and the movements that these sums are of. Days are those of Vietnam; the default is this month.
+ * came in, and what customers have left; and the movements that these sums are of. Days are those of Vietnam; the default is this month.
  */
 export function reportRoutes({ usage, accounts, clock }: Services): OperatorRoute[] {
   const movementPage = mapping({
@@ -115,26 +107,6 @@ export function reportRoutes({ usage, accounts, clock }: Services): OperatorRout
         if (by === undefined) return done(await whole(given));
         const { rows, total, isCut } = await usage.report(by, from, to, limit);
         return done({ from, to, cut: isCut, total: [sumsJson(total)], rows: await named(rows) });
-      },
-    },
-    {
-      method: "GET",
-      path: "/report.csv",
-      async handle({ query }) {
-        const given = readPeriod(askedFile, query);
-        if (isRefusal(given)) return given;
-        const { by, limit, decimal, from, to } = given;
-        const found = by && (await usage.report(by, from, to, limit));
-        const rows = found ? await named(found.rows) : [await whole(given)];
-        const like = rows[0] ?? { [String(by)]: null, ...(found && sumsJson(found.total)) };
-        return {
-          status: 200,
-          headers: [
-            ...fileHeaders(`report-${from}-${to}.csv`),
-            ...(found?.isCut ? ["x-cut", "true"] : []),
-          ],
-          body: csvFile(rows, like, decimal),
-        };
       },
     },
     {

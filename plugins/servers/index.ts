@@ -3,7 +3,6 @@ import {
   addOperatorRoutes,
   type Command,
   done,
-  isRefusal,
   line,
   mapping,
   newId,
@@ -11,13 +10,14 @@ import {
   PeriodicTask,
   type Plugin,
   program,
-  readQuery,
+  reading,
   refuse,
   type Services,
   ThrottledLog,
   v,
 } from "../../core/plugin/index.ts";
 import { forgetBackups, lastBackup, readBackups } from "./backups.ts";
+import { installation } from "./handbook.ts";
 import { type KnownServer, leaveServers, meetServers, readServers } from "./known-servers.ts";
 import { secretsJson } from "./secrets.ts";
 import { systemJson } from "./system.ts";
@@ -171,28 +171,24 @@ export default function servers(services: Services): Plugin {
         {
           method: "GET",
           path: "/secrets",
-          async handle({ query }) {
-            const wanted = readQuery(secretsQuery, query);
-            if (isRefusal(wanted)) return wanted;
-            const all = await secretsJson(services, wanted.language);
+          handle: reading(secretsQuery, async (wanted) => {
+            const all = await secretsJson(services, wanted.language, await installation());
             if (wanted.secret === undefined) return done(all);
             const one = all.find(({ secret }) => secret === wanted.secret);
             if (one) return done(one);
             return refuse.notFound("No secret has this name. `secrets` lists them.", "secret");
-          },
+          }),
         },
         {
           method: "GET",
           path: "/upgrade",
-          async handle({ query }) {
-            const wanted = readQuery(upgradeQuery, query);
-            if (isRefusal(wanted)) return wanted;
+          handle: reading(upgradeQuery, async (wanted) => {
             const [schema, known] = [
               await services.status.schema(),
               await readServers(database, id),
             ];
             return done(await upgradeJson(schema, known, wanted.language));
-          },
+          }),
         },
       ]);
     },

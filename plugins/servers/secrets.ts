@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { program, type Services } from "../../core/plugin/index.ts";
-import { commandsOf, installation, restartCommands } from "./handbook.ts";
+import { isLoopback, program, type Services } from "../../core/plugin/index.ts";
+import { commandsOf, type Installation, restartCommands } from "./handbook.ts";
 import { GENERIC, KINDS, type Language, type SecretKind, WORDS } from "./secret-kinds.ts";
 
 const DAY_MS = 86_400_000;
@@ -24,7 +24,11 @@ interface Secret {
  * Lists the secrets that the config names and those in the data folder: the variable or file of each, its age if it is a
  * file, who uses it, and how to change it. Those of providers are last: there may be many. Reads no secret.
  */
-export async function secretsJson(services: Services, language: Language): Promise<ShownSecret[]> {
+export async function secretsJson(
+  services: Services,
+  language: Language,
+  way: Installation,
+): Promise<ShownSecret[]> {
   const { config, clock } = services;
   const found = [...inConfig(config), ...(await inData(config.stores.data))];
   const rank = ({ name }: Secret) => Number(name.startsWith("upstreams."));
@@ -45,7 +49,7 @@ export async function secretsJson(services: Services, language: Language): Promi
         changed_at: changed?.toISOString() ?? null,
         used_by: kind.usedBy[language],
         change: kind.change[language],
-        commands: await commandsFor(kind, from, isRestart),
+        commands: await commandsFor(kind, from, isRestart, way, config.stores.ledger),
       };
     }),
   );
@@ -91,12 +95,23 @@ async function commandsFor(
   { block }: SecretKind,
   from: readonly string[],
   isRestart: boolean,
+  way: Installation,
+  ledger: string,
 ): Promise<string> {
-  const way = await installation();
-  if (block !== undefined && from.includes(block.variable)) {
-    if (way === "systemd") return commandsOf("secrets.md", block.name);
-    if (way === "docker")
-      return `${await commandsOf("container.md", block.name)} &&\n${await restartCommands(way)}`;
-  }
+  const isWhole =
+    block !== undefined &&
+    from.includes(block.variable) &&
+    (block.name !== "postgres" || isOfHandbook(ledger, way));
+  if (isWhole && way === "systemd") return commandsOf("secrets.md", block.name);
+  if (isWhole && way === "docker")
+    return `${await commandsOf("container.md", block.name)} &&\n${await restartCommands(way)}`;
   return isRestart ? restartCommands(way) : `${program.admin} reload`;
+}
+
+/** Returns true if the commands would change the role of this ledger, and not one of another Postgres, such as of before. */
+function isOfHandbook(ledger: string, way: Installation): boolean {
+  if (!URL.canParse(ledger)) return false;
+  const { username, hostname } = new URL(ledger);
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return username === "tollgate" && (way === "docker" ? host === "postgres" : isLoopback(host));
 }

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { program, type Services } from "../../core/plugin/index.ts";
 import {
   buildFolder,
@@ -55,7 +57,8 @@ export async function upgradeJson(
   };
 }
 
-const BUILD = ["npm ci", "npm run build", "npm prune --omit=dev"];
+/** The native listener of Node 24, which `npm ci` does not install. */
+const NEWER_LISTENER = "node_modules/@btc-vision/uwebsockets.js";
 /** The folders of the handbook's commands: of the next build, and of those before it. */
 const NEW_FOLDER = "/opt/tollgate-2/";
 const NUMBER = String.raw`\(-[0-9]*\)\?`;
@@ -72,11 +75,19 @@ export async function upgradeCommands(way: Installation, folder: string): Promis
       await restartCommands(way),
     );
   }
+  const build = await buildCommands(folder);
   if (way === "hand") {
-    return `${joined("cd NEW_FOLDER", ...BUILD)}\nkill -TERM PROCESS # it ends its calls; then npm start in NEW_FOLDER, with the same data folder`;
+    return `${joined("cd NEW_FOLDER", ...build)}\nkill -TERM PROCESS # it ends its calls; then npm start in NEW_FOLDER, with the same data folder`;
   }
   const next = nextFolder(folder);
-  return joined(backup, `cd ${next}`, ...BUILD, await switchCommands(folder, next));
+  return joined(backup, `cd ${next}`, ...build, await switchCommands(folder, next));
+}
+
+/** Builds as at the install of the build in a folder. */
+async function buildCommands(folder: string): Promise<string[]> {
+  const commands = (await commandsOf("install.md", "build")).split("\n");
+  if (!existsSync(join(folder, NEWER_LISTENER))) return commands;
+  return [...commands, await commandsOf("install.md", "node-24")];
 }
 
 /** The way back from the next build to this one. */

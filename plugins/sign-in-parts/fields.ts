@@ -20,5 +20,11 @@ export const fields = {
   /** A password to check. An impossible one is simply wrong; the length is bounded because it is hashed. */
   givenPassword: v.pipe(v.string(PASSWORD), v.maxLength(4 * PASSWORD_CHARACTERS_MAX, PASSWORD)),
   /** Six digits, or a recovery code. */
-  code: v.pipe(v.string(CODE), v.nonEmpty(CODE), v.maxLength(CODE_CHARACTERS_MAX, CODE)),
+  code: v.pipe(
+    v.string(CODE),
+    v.nonEmpty(CODE),
+    v.maxLength(CODE_CHARACTERS_MAX, CODE),
+    // As apps show it, and as people type it.
+    v.transform((code) => code.replace(/\s/g, "")),
+  ),
 };

@@ -1,7 +1,5 @@
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../core/plugin/index.ts";
 import { countTokens } from "./text.ts";
-
-/** A JSON object with unchecked fields. */
-export type JsonObject = { readonly [key: string]: unknown };
 
 /** A tool that the model may call. */
 export interface Tool {
@@ -42,18 +40,9 @@ export class Refused extends Error {
 /** Input tokens of an image of any size. */
 export const TOKENS_PER_IMAGE = 256;
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The object in this field, empty if there is none. */
 export function objectIn(value: unknown, name: string): JsonObject {
-  const inner = isObject(value) ? value[name] : undefined;
-  return isObject(inner) ? inner : {};
-}
-
-function objects(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
+  return objectOf(objectOf(value)?.[name]) ?? {};
 }
 
 export function textOr(value: unknown, otherwise: string): string {
@@ -91,10 +80,13 @@ export function readAsk(body: JsonObject, named: Named): Ask {
   if (!Array.isArray(turns) || turns.length === 0) {
     throw new Refused(`Missing required parameter: '${named.name}'.`, named.name);
   }
-  const tools = objects(body["tools"]);
+  const tools = arrayOf(body["tools"]).filter(isObject);
   const texts = [textOf(named.system), ...turns.map(textOf)];
   const given = tools.length > 0 ? JSON.stringify(tools) : "";
-  const recent = objects(turns.slice(turns.findLastIndex(isReply) + 1)).filter(isPrompt);
+  const recent = turns
+    .slice(turns.findLastIndex(isReply) + 1)
+    .filter(isObject)
+    .filter(isPrompt);
   const stops = Array.isArray(named.stops) ? named.stops : [named.stops];
   return {
     model,

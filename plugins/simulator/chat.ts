@@ -1,5 +1,6 @@
+import type { JsonObject } from "../../core/plugin/index.ts";
 import { type Answer, createdAt } from "./answer.ts";
-import { type JsonObject, objectIn, positiveInteger, readAsk } from "./ask.ts";
+import { objectIn, positiveInteger, readAsk } from "./ask.ts";
 import { type Endpoint, eventStream, json, openai } from "./endpoint.ts";
 import { pieces } from "./text.ts";
 

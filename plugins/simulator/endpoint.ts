@@ -1,5 +1,6 @@
+import type { JsonObject } from "../../core/plugin/index.ts";
 import type { Answer, Usage } from "./answer.ts";
-import type { Ask, JsonObject } from "./ask.ts";
+import type { Ask } from "./ask.ts";
 
 /** The fields of an error. */
 export interface ErrorDetail {

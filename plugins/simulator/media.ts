@@ -1,12 +1,6 @@
+import type { JsonObject } from "../../core/plugin/index.ts";
 import { type Answer, createdAt, type Usage } from "./answer.ts";
-import {
-  type Ask,
-  type JsonObject,
-  Refused,
-  requiredText,
-  TOKENS_PER_IMAGE,
-  textOr,
-} from "./ask.ts";
+import { type Ask, Refused, requiredText, TOKENS_PER_IMAGE, textOr } from "./ask.ts";
 import { type Endpoint, eventStream, frame, json, openai, responsesUsage } from "./endpoint.ts";
 import { makePng } from "./png.ts";
 import { countTokens } from "./text.ts";

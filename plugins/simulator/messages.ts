@@ -1,5 +1,6 @@
+import { type JsonObject, parseJson } from "../../core/plugin/index.ts";
 import type { Answer } from "./answer.ts";
-import { type JsonObject, objectIn, positiveInteger, Refused, readAsk } from "./ask.ts";
+import { objectIn, positiveInteger, Refused, readAsk } from "./ask.ts";
 import { type Endpoint, eventStream, frame, json } from "./endpoint.ts";
 import { pieces } from "./text.ts";
 
@@ -76,7 +77,8 @@ function blocks({ thinking, text, calls, id }: Answer): Block[] {
     const callId = `toolu_${id.slice(0, 22)}${String(index).padStart(2, "0")}`;
     list.push({
       start: { type: "tool_use", id: callId, name: call.name, input: {} },
-      filled: { input: parsed(call.arguments) },
+      // An unstreamed reply has no other place for arguments that are no JSON.
+      filled: { input: parseJson(call.arguments) ?? call.arguments },
       deltas: pieces(call.arguments, 3).map((piece) => ({
         type: "input_json_delta",
         partial_json: piece,
@@ -137,13 +139,4 @@ function usageOf({ usage }: Answer, output = 0): JsonObject | undefined {
     output_tokens: output,
     service_tier: "standard",
   };
-}
-
-/** Keeps arguments that are no JSON as text: an unstreamed reply has no other place for them. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
 }

@@ -1,4 +1,4 @@
-import { deflateSync } from "node:zlib";
+import { crc32, deflateSync } from "node:zlib";
 
 /**
  * Makes a valid image of one colour, so that a page can show it. Uses one bit per pixel: 1024 ×
@@ -29,14 +29,4 @@ function chunk(type: string, data: Buffer): Buffer {
   body.copy(whole, 4);
   whole.writeUInt32BE(crc32(body), body.length + 4);
   return whole;
-}
-
-/** The project supports Node 20.12, and zlib.crc32 needs 20.15. */
-function crc32(bytes: Buffer): number {
-  let crc = 0xffffffff;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  }
-  return (crc ^ 0xffffffff) >>> 0;
 }

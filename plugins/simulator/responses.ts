@@ -1,5 +1,6 @@
+import type { JsonObject } from "../../core/plugin/index.ts";
 import { type Answer, createdAt } from "./answer.ts";
-import { type Ask, type JsonObject, objectIn, readAsk } from "./ask.ts";
+import { type Ask, objectIn, readAsk } from "./ask.ts";
 import { type Endpoint, eventStream, frame, json, openai, responsesUsage } from "./endpoint.ts";
 import { pieces } from "./text.ts";
 

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, objectIn } from "./ask.ts";
+import { isObject, type JsonObject } from "../../core/plugin/index.ts";
+import { objectIn } from "./ask.ts";
 
 const DEPTH_MAX = 16;
 

@@ -1,8 +1,15 @@
 import { hash } from "node:crypto";
 import { STATUS_CODES } from "node:http";
-import { formParts, messageOf, openListener } from "../../core/plugin/index.ts";
+import {
+  formParts,
+  isObject,
+  type JsonObject,
+  messageOf,
+  openListener,
+  parseJson,
+} from "../../core/plugin/index.ts";
 import { answerTo } from "./answer.ts";
-import { type Ask, isObject, type JsonObject, Refused } from "./ask.ts";
+import { type Ask, Refused } from "./ask.ts";
 import { chat } from "./chat.ts";
 import { type Directive, findDirective } from "./directive.ts";
 import type { Endpoint, ErrorDetail } from "./endpoint.ts";
@@ -184,17 +191,9 @@ function errorDetail(
 function parseBody(bytes: Buffer, contentType: string): JsonObject {
   const body = contentType.startsWith("multipart/form-data")
     ? formOf(bytes, contentType)
-    : parsed(bytes);
+    : parseJson(bytes.toString());
   if (!isObject(body)) throw new Refused("We could not parse the body of your request.");
   return body;
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString()) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The fields of a form; a file is its name, and a repeated name a list. */

@@ -14,8 +14,10 @@ const WEIGHTS = [31, 29, 23, 19, 17, 13, 7, 5, 3];
 export const party = mapping({
   name: v.pipe(text("a name"), v.maxLength(200, "a name of at most 200 characters")),
   tax_code: v.pipe(
-    matching(/^(?:\d{10}(?:-\d{3})?|\d{12})$/, TAX_CODE),
+    matching(/^(?:\d{10}(?:-?\d{3})?|\d{12})$/, TAX_CODE),
     v.check(isTaxCode, TAX_CODE),
+    // Many write the code of a branch without its hyphen.
+    v.transform((code) => code.replace(/^(\d{10})(\d{3})$/, "$1-$2")),
   ),
   address: v.pipe(text("an address"), v.maxLength(300, "an address of at most 300 characters")),
 });

@@ -27,7 +27,12 @@ function textsOf(statement: ClosedStatement, address: string): Texts {
   const { month, number, digest, previousDigest, openingMicroVnd, closingMicroVnd } = statement;
   const [year = "", ofYear = ""] = month.split("-");
   const [opening, closing] = [formatVnd(openingMicroVnd), formatVnd(closingMicroVnd)];
-  const command = `verify-statement FILE --digest ${digest}${previousDigest === null ? "" : ` --previous ${previousDigest}`}`;
+  // Every computer has one of these, so a customer needs no program of ours.
+  const commands = [
+    `sha256sum statement-${month}.csv (Linux)`,
+    `shasum -a 256 statement-${month}.csv (macOS)`,
+    `certutil -hashfile statement-${month}.csv SHA256 (Windows)`,
+  ].join("\n");
   return {
     vi: {
       subject: `Sao kê tháng ${Number(ofYear)}/${year}`,
@@ -38,7 +43,7 @@ function textsOf(statement: ClosedStatement, address: string): Texts {
         previousDigest === null
           ? "Đây là sao kê đầu tiên của bạn."
           : `Mã băm của sao kê trước:\n${previousDigest}`,
-        `Hãy giữ email này. Với email và tệp sao kê, lệnh sau cho biết có dòng nào đã bị sửa hay không, mà không cần tin cơ sở dữ liệu của chúng tôi:\n${command}`,
+        `Hãy giữ email này: nhờ nó, bạn biết sao kê có bị sửa hay không mà không cần tin cơ sở dữ liệu của chúng tôi. Tải tệp ở mục “Kiểm tra sao kê này” của trang trên; lệnh sau phải in ra đúng mã băm này:\n${commands}`,
       ],
     },
     en: {
@@ -50,7 +55,7 @@ function textsOf(statement: ClosedStatement, address: string): Texts {
         previousDigest === null
           ? "This is your first statement."
           : `Digest of the statement before:\n${previousDigest}`,
-        `Keep this email. With it and the statement's file, this command shows if a row was changed, without trust in our database:\n${command}`,
+        `Keep this email: by it you know if the statement was changed, without trust in our database. Save the file under “Check this statement” on the page above; this command must print the same digest:\n${commands}`,
       ],
     },
   };

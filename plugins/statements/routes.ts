@@ -2,14 +2,12 @@ import {
   type CustomerRoute,
   done,
   isId,
-  isRefusal,
   mapping,
   matching,
   type OperatorRoute,
   type PlainResponse,
   type Refusal,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   rowLimit,
   type Services,
@@ -59,20 +57,16 @@ export function customerRoutes(services: Services, options: Options): CustomerRo
     {
       method: "POST",
       path: "/statements",
-      async handle({ body }, { accountId }) {
-        const wanted = readBody(input, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(input, async (wanted, _, { accountId }) => {
         await setBuyer(database, accountId, wanted.buyer);
         return overview(accountId);
-      },
+      }),
     },
     {
       method: "GET",
       path: "/statements/:file",
-      async handle({ params, query }, { accountId }) {
+      handle: reading(decimal, async (style, { params }, { accountId }) => {
         const [, wanted, form] = /^(20\d\d-\d\d)(\.csv|\.json)?$/.exec(params["file"] ?? "") ?? [];
-        const style = readQuery(decimal, query);
-        if (isRefusal(style)) return style;
         const statement = wanted === undefined ? undefined : await months.find(accountId, wanted);
         if (statement === undefined) return notClosed(services, wanted);
         if (form === undefined) return json(services, options, statement, PAGE_ROWS_MAX);
@@ -88,7 +82,7 @@ export function customerRoutes(services: Services, options: Options): CustomerRo
           form === ".csv" ? style.decimal : "json",
         );
         return { ...file, body: downloads.counted(accountId, file.body) };
-      },
+      }),
     },
   ];
 }
@@ -104,10 +98,8 @@ export function operatorRoutes(services: Services, options: Options): OperatorRo
       method: "GET",
       path: "/accounts/:account/statement",
       right: "customers",
-      async handle({ params, query }) {
+      handle: reading(asked, async (given, { params }) => {
         const accountId = params["account"] ?? "";
-        const given = readQuery(asked, query);
-        if (isRefusal(given)) return given;
         if (!isId(accountId) || !(await services.accounts.find(accountId)))
           return refuse.notFound(
             "There is no such account: use an id or an address of `account list`.",
@@ -117,15 +109,13 @@ export function operatorRoutes(services: Services, options: Options): OperatorRo
         const statement = await months.find(accountId, given.month);
         if (statement === undefined) return notClosed(services, given.month);
         return json(services, options, statement, Number.POSITIVE_INFINITY);
-      },
+      }),
     },
     {
       method: "GET",
       path: "/invoices",
       right: "customers",
-      async handle({ query }) {
-        const given = readQuery(ofMonth, query);
-        if (isRefusal(given)) return given;
+      handle: reading(ofMonth, async (given) => {
         const closed = await months.ofMonth(given.month, given.after, given.limit);
         const ids = closed.map(({ accountId }) => accountId);
         const sold = await months.sold(given.month, ids);
@@ -136,7 +126,7 @@ export function operatorRoutes(services: Services, options: Options): OperatorRo
             await invoiceRow(services, options, statement, sold.get(statement.accountId) ?? 0n),
           );
         return done(rows);
-      },
+      }),
     },
   ];
 }

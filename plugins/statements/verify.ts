@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { pathToFileURL } from "node:url";
+#!/usr/bin/env node
+import { readFileSync, realpathSync } from "node:fs";
 import { parseArgs } from "node:util";
 import {
   closingFields,
@@ -13,7 +13,7 @@ import {
   StatementDigest,
 } from "./canonical.ts";
 
-const USAGE = `usage: npm run verify-statement -- FILE --digest DIGEST [--previous DIGEST]
+const USAGE = `usage: verify-statement FILE --digest DIGEST [--previous DIGEST]
 
 FILE is a statement as CSV or JSON. DIGEST is the one in the mail about it; --previous is that of the mail about the
 statement before. Nothing else is needed: no gateway, no database, no network. Exits with 1 if anything is wrong.`;
@@ -210,5 +210,7 @@ function main(given: readonly string[]): number {
   return 0;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href)
+// npm starts it by a link.
+const [, started] = process.argv;
+if (started !== undefined && import.meta.filename === realpathSync(started))
   process.exitCode = main(process.argv.slice(2));

@@ -8,7 +8,7 @@ import {
   type OperatorRoute,
   type PlainRequest,
   type Refusal,
-  readBody,
+  reading,
   refuse,
   type Services,
   Tariff,
@@ -108,10 +108,7 @@ export function switchRoutes(services: Services, changed: () => Promise<void>): 
       method: "POST",
       path: "/upstreams/:name/switch",
       right: "operations",
-      async handle(request) {
-        const given = readBody(wantedSwitch, request.body);
-        if (isRefusal(given)) return given;
-        const { off, model, key } = given;
+      handle: reading(wantedSwitch, async ({ off, model, key }, request) => {
         if (model !== undefined && key !== undefined) {
           return refuse.badRequest("state a model or a key, not both", "key");
         }
@@ -122,16 +119,13 @@ export function switchRoutes(services: Services, changed: () => Promise<void>): 
         await changed();
         const { name: upstream } = request.params;
         return done({ upstream, model: model ?? null, key: key ?? null, off, ...still });
-      },
+      }),
     },
     {
       method: "POST",
       path: "/upstreams/:name/try",
       right: "operations",
-      async handle(request) {
-        const given = readBody(wantedTrial, request.body);
-        if (isRefusal(given)) return given;
-        const { model, key } = given;
+      handle: reading(wantedTrial, async ({ model, key }, request) => {
         const found = placeOf(request, { model, ...(key !== undefined && { key }) });
         if (isRefusal(found)) return found;
         const { upstream, known } = found;
@@ -143,7 +137,7 @@ export function switchRoutes(services: Services, changed: () => Promise<void>): 
           return refuse.badRequest("model: only models that write text can be tried", "model");
         const trial = await upstream.try(known.route, chosen.id);
         return done(shown(trial, known.model, chosen.last4, services));
-      },
+      }),
     },
   ];
 }

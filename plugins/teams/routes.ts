@@ -11,6 +11,7 @@ import {
   type PlainRequest,
   type Refusal,
   readBody,
+  readQuery,
   refuse,
   type Services,
   v,
@@ -22,6 +23,7 @@ import { memberJson, spentByMember, spentOf } from "./shown.ts";
 const role = oneOf(["manager", "member"]);
 const limits = v.optional(mapping(keyLimits.fields), {});
 const newMember = mapping({ email, role: v.optional(role, "member"), limits });
+const membersAsked = mapping({ removed: v.optional(oneOf(["true", "false"])) });
 const memberChange = mapping({ role: v.optional(role), limits });
 
 /** A customer in a team: its owner, or a member. */
@@ -121,7 +123,9 @@ export function teamRoutes(
       async handle(request, customer) {
         const place = await leaderOf(request, customer);
         if (isRefusal(place)) return place;
-        const found = await members.ofTeam(place.accountId);
+        const asked = readQuery(membersAsked, request.query);
+        if (isRefusal(asked)) return asked;
+        const found = await members.ofTeam(place.accountId, asked.removed === "true");
         return done({
           data: await shownMembers(services, found, place.accountId),
           maximum: membersMax,

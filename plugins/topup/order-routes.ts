@@ -3,24 +3,23 @@ import {
   done,
   formatVnd,
   isId,
-  isRefusal,
   MICRO_VND_PER_VND,
   mapping,
   newId,
   type Refusal,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   rowLimit,
   type Services,
   v,
   whole,
 } from "../../core/plugin/index.ts";
+import { qrSvg } from "../page-parts/qr.ts";
 import { bonusJson, expectedBonus, openBonuses } from "./bonuses.ts";
 import type { Settings } from "./options.ts";
 import { cancelOrder, createOrder, type Order, orderOf, ordersOf, statusOf } from "./orders.ts";
 import { paymentsOf } from "./transfers.ts";
-import { qrSvg, qrText } from "./vietqr.ts";
+import { qrText } from "./vietqr.ts";
 
 const MINUTE_MS = 60_000;
 const PAGE_MAX = 100;
@@ -62,9 +61,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
     {
       method: "POST",
       path: "/top-ups",
-      async handle({ body }, { accountId }) {
-        const wanted = readBody(newOrder, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(newOrder, async (wanted, _, { accountId }) => {
         const now = clock.now();
         const result = await createOrder(
           database,
@@ -97,21 +94,18 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
               },
             );
         }
-      },
+      }),
     },
     {
       method: "GET",
       path: "/top-ups",
-      async handle({ query }, { accountId }) {
-        const wanted = readQuery(page, query);
-        if (isRefusal(wanted)) return wanted;
-        const { limit, before } = wanted;
+      handle: reading(page, async ({ limit, before }, _, { accountId }) => {
         // One more says if there is another page.
         const found = await ordersOf(database, accountId, limit + 1, before);
         const orders = found.slice(0, limit);
         const next = found.length > limit ? (orders.at(-1)?.id ?? null) : null;
         return done({ data: orders.map(shown), next });
-      },
+      }),
     },
     {
       method: "GET",

@@ -11,8 +11,7 @@ import {
   type OperatorRoute,
   oneOf,
   type Refusal,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   rowLimit,
   type Services,
@@ -103,24 +102,19 @@ export function transferRoutes(
     {
       method: "GET",
       path: "/accounts/:account/orders",
-      async handle({ params, query }) {
-        const wanted = readQuery(orderPage, query);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(orderPage, async (wanted, { params }) => {
         const account = await accounts.find(params["account"] ?? "");
         if (!account) return noAccount();
         const { limit, before } = wanted;
         return done((await ordersOf(database, account.id, limit, before)).map(shownOrder));
-      },
+      }),
     },
     {
       method: "GET",
       path: "/transfers",
-      async handle({ query }) {
-        const wanted = readQuery(page, query);
-        if (isRefusal(wanted)) return wanted;
-        const { limit, before, ...filter } = wanted;
+      handle: reading(page, async ({ limit, before, ...filter }) => {
         return done((await transfersIn(database, filter, limit, before)).map(shown));
-      },
+      }),
     },
     {
       method: "GET",
@@ -158,10 +152,8 @@ export function transferRoutes(
       path: "/transfers/:transfer/assign",
       right: "money",
       subject,
-      async handle(request, operator) {
-        const { params, body } = request;
-        const wanted = readBody(assignment, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(assignment, async (wanted, request, operator) => {
+        const { params } = request;
         const owner = await ownerOf(wanted.account, wanted.order);
         if (isRefusal(owner)) return owner;
         const id = params["transfer"] ?? "";
@@ -182,17 +174,15 @@ export function transferRoutes(
         if (isDone && (now.state === "matched" || now.state === "credited"))
           return done(shown(now));
         return refusal(now);
-      },
+      }),
     },
     {
       method: "POST",
       path: "/transfers/:transfer/reverse",
       right: "money",
       subject,
-      async handle(sent, operator) {
-        const { params, body } = sent;
-        const wanted = readBody(reversal, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(reversal, async (wanted, sent, operator) => {
+        const { params } = sent;
         const transfer = await transferOf(database, params["transfer"] ?? "");
         if (!transfer) return unknown();
         // An operator who repeats the request gets the result of the first one.
@@ -233,7 +223,7 @@ export function transferRoutes(
           );
         }
         return done({ ...shown(now ?? transfer), taken_back: correction });
-      },
+      }),
     },
     decisionRoute("/transfers/:transfer/ignore", "ignored"),
     // Moves no money: an operator has sent it back at the bank.
@@ -245,15 +235,13 @@ export function transferRoutes(
       method: "POST",
       path,
       right: "money",
-      async handle({ params, body }) {
-        const wanted = readBody(decision, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(decision, async (wanted, { params }) => {
         const id = params["transfer"] ?? "";
         await decideTransfer(database, id, state, wanted.reason);
         const now = await transferOf(database, id);
         if (!now) return unknown();
         return now.state === state ? done(shown(now)) : refusal(now);
-      },
+      }),
     };
   }
 

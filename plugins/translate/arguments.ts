@@ -34,7 +34,7 @@ function parsedOf(text: string): unknown {
 }
 
 /** Returns true for an input that stands for arguments that are no object. */
-export function isWrapped(input: JsonObject): boolean {
+function isWrapped(input: JsonObject): boolean {
   return Object.hasOwn(input, RAW);
 }
 

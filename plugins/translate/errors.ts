@@ -65,41 +65,32 @@ export function responsesErrorIn200(error: JsonObject): Reply<MessagesError> {
   return chatErrorIn200({ error: { ...error, ...(status !== undefined && { status }) } });
 }
 
+/** The errors of Chat by the types of Messages. */
+const CHAT_ERRORS: Readonly<Record<string, readonly [number, string, code: string | null]>> = {
+  authentication_error: [401, "authentication_error", "invalid_api_key"],
+  billing_error: [402, "insufficient_quota", "insufficient_quota"],
+  permission_error: [403, "permission_error", null],
+  not_found_error: [404, "invalid_request_error", "model_not_found"],
+  conflict_error: [409, "conflict_error", null],
+  request_too_large: [413, "invalid_request_error", "request_too_large"],
+  rate_limit_error: [429, "rate_limit_error", "rate_limit_exceeded"],
+  timeout_error: [504, "server_error", "timeout"],
+  overloaded_error: [503, "server_error", "overloaded"],
+};
+
 /** Translates an error of a Messages upstream for a Chat client. */
 export function messagesErrorToChat(status: number, body: unknown): Reply<ChatError> {
   const found = parsed(body);
   const error = isObject(found) && isObject(found["error"]) ? found["error"] : undefined;
   const message = messageOf(found) ?? `Upstream returned HTTP ${status}`;
-  switch (error?.["type"]) {
-    case "invalid_request_error":
-      return chatError(400, "invalid_request_error", message, overflowCode(message));
-    case "authentication_error":
-      return chatError(401, "authentication_error", message, "invalid_api_key");
-    case "billing_error":
-      return chatError(402, "insufficient_quota", message, "insufficient_quota");
-    case "permission_error":
-      return chatError(403, "permission_error", message, null);
-    case "not_found_error":
-      return chatError(404, "invalid_request_error", message, "model_not_found");
-    case "conflict_error":
-      return chatError(409, "conflict_error", message, null);
-    case "request_too_large":
-      return chatError(413, "invalid_request_error", message, "request_too_large");
-    case "rate_limit_error":
-      return chatError(429, "rate_limit_error", message, "rate_limit_exceeded");
-    case "timeout_error":
-      return chatError(504, "server_error", message, "timeout");
-    case "overloaded_error":
-      return chatError(503, "server_error", message, "overloaded");
-    case "api_error":
-      return chatError(Math.max(status, 500), "server_error", message, null);
-    default: {
-      // An error in a reply with a success status is the upstream's fault.
-      const known = status >= 400 ? status : 502;
-      const type = known >= 500 ? "server_error" : "invalid_request_error";
-      return chatError(known, type, message, null);
-    }
-  }
+  const type = error?.["type"];
+  const isKnown = typeof type === "string" && Object.hasOwn(CHAT_ERRORS, type);
+  const known = isKnown ? CHAT_ERRORS[type] : undefined;
+  if (known) return chatError(known[0], known[1], message, known[2]);
+  if (type === "invalid_request_error") return chatError(400, type, message, overflowCode(message));
+  // An error in a reply with a success status is the upstream's fault.
+  const kept = type === "api_error" ? Math.max(status, 500) : status >= 400 ? status : 502;
+  return chatError(kept, kept >= 500 ? "server_error" : "invalid_request_error", message, null);
 }
 
 /**
@@ -141,42 +132,32 @@ function describeChatError(
   return messagesError(answered, type, message);
 }
 
+/** The statuses of Messages and their types, by those of other protocols. */
+const MESSAGES_ERRORS: Readonly<Record<number, [number, string]>> = {
+  401: [401, "authentication_error"],
+  402: [402, "billing_error"],
+  403: [403, "permission_error"],
+  404: [404, "not_found_error"],
+  405: [400, "invalid_request_error"],
+  408: [408, "timeout_error"],
+  409: [409, "conflict_error"],
+  413: [413, "request_too_large"],
+  415: [400, "invalid_request_error"],
+  422: [400, "invalid_request_error"],
+  429: [429, "rate_limit_error"],
+  501: [500, "api_error"],
+  503: [529, "overloaded_error"],
+  504: [504, "timeout_error"],
+  529: [529, "overloaded_error"],
+};
+
 /** Returns the status and type for a Messages client. Ignores the upstream's own type string. */
 function messagesStatus(status: number): [number, string] {
-  switch (status) {
-    case 400:
-    case 405:
-    case 415:
-    case 422:
-      return [400, "invalid_request_error"];
-    case 401:
-      return [401, "authentication_error"];
-    case 402:
-      return [402, "billing_error"];
-    case 403:
-      return [403, "permission_error"];
-    case 404:
-      return [404, "not_found_error"];
-    case 408:
-    case 504:
-      return [status, "timeout_error"];
-    case 409:
-      return [409, "conflict_error"];
-    case 413:
-      return [413, "request_too_large"];
-    case 429:
-      return [429, "rate_limit_error"];
-    case 500:
-    case 501:
-      return [500, "api_error"];
-    case 503:
-    case 529:
-      return [529, "overloaded_error"];
-  }
-  if (status === 502 || (status >= 520 && status <= 527)) return [502, "api_error"];
-  if (status >= 500 && status <= 599) return [status, "api_error"];
+  const known = MESSAGES_ERRORS[status];
+  if (known) return known;
   if (status >= 400 && status <= 499) return [status, "invalid_request_error"];
-  return [502, "api_error"];
+  const isOwn = status >= 500 && status <= 599 && !(status >= 520 && status <= 527);
+  return [isOwn ? status : 502, "api_error"];
 }
 
 function overflowCode(message: string): string | null {

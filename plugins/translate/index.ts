@@ -33,7 +33,6 @@ import { nativeRequest } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import { PROTOCOLS } from "./protocols.ts";
 import { imageAddresses, putImagesIn, wantsBytes } from "./remote-images.ts";
-import type { ReplyTranslation } from "./reply-translation.ts";
 import { MarkingSink } from "./state/organisation.ts";
 import { StateSeal } from "./state/seal.ts";
 import { needsCut, needsFunctions, needsSummary, organisationOf } from "./targets.ts";
@@ -202,7 +201,7 @@ export default function translate(services: Services): Plugin {
   }
 
   /** Names the dropped fields in a header. Headers of the client's protocol are dropped too. */
-  function reportDropped(call: Call, translation: ReplyTranslation): void {
+  function reportDropped(call: Call, translation: Translation): void {
     const { betaHeader } = call.endpoint;
     const isLeft = betaHeader !== undefined && betaHeader in call.headers;
     const dropped = isLeft ? [...translation.dropped, betaHeader] : translation.dropped;
@@ -259,7 +258,7 @@ interface Way {
 
 const PASSED: Way = { byResponses: false, to: undefined };
 
-function losesWhatIsPaid({ surcharge }: Call, { dropped }: ReplyTranslation): boolean {
+function losesWhatIsPaid({ surcharge }: Call, { dropped }: Translation): boolean {
   return surcharge !== undefined && dropped.length > 0;
 }
 

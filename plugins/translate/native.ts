@@ -17,6 +17,7 @@ import type { Translated } from "./notes.ts";
 import { hasEncryptedReasoning, RefusableState } from "./state/refused.ts";
 import { type StateSeal, summariesOf } from "./state/seal.ts";
 import { openSummaries } from "./summary/request.ts";
+import { routesTo } from "./targets.ts";
 
 /** A model, as far as a request must fit it. Plain data. */
 export interface Reader {
@@ -73,10 +74,7 @@ export function nativeRequest(
     body.read(conversation);
     return edit();
   };
-  const routes = model.routes
-    .filter((route) => services.upstreams.get(route.upstream)?.speaks(protocol))
-    .sort((a, b) => a.priority - b.priority);
-  const made = routes.map(fit);
+  const made = routesTo(protocol, model, services).map(fit);
   const first = made.find((result) => result.ok);
   if (!first?.ok) {
     const refused = made.find((result) => !result.ok);

@@ -121,6 +121,24 @@ export class Notes {
     return value;
   }
 
+  /** Reads the content of a message or block: a text, or a list of objects, each with its path. */
+  parts<Part>(
+    content: unknown,
+    path: string,
+    ofText: (text: string) => Part[],
+    ofPart: (part: JsonObject, path: string) => Part[],
+  ): Part[] {
+    if (typeof content === "string") return ofText(content);
+    if (!Array.isArray(content)) {
+      this.invalid(path, "must be a string or an array of objects");
+      return [];
+    }
+    return content.flatMap((item: unknown, at) => {
+      const part = this.element(item, `${path}[${at}]`);
+      return part ? ofPart(part, `${path}[${at}]`) : [];
+    });
+  }
+
   /** Counts values parsed out of a string. Rejects a request with more of them than a body may have. */
   countParsed(values: number, path: string): void {
     this.parsedValues += values;

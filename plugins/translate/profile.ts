@@ -7,31 +7,17 @@ export interface ChatProfile {
   readonly maker: string | undefined;
   readonly dialect: "openai" | "compatible";
   readonly max_tokens_field: "max_completion_tokens" | "max_tokens";
-  readonly sampling: "full" | "fixed";
   readonly top_k: boolean;
   readonly max_stops: number | null;
   readonly reasoning: NonNullable<Profile["reasoning"]>;
   readonly thinking_off: Profile["thinking_off"];
   readonly effort_levels: readonly EffortLevel[];
-  readonly replay_reasoning: boolean;
   readonly replay: Profile["replay"];
   readonly mid_system: "inline" | "hoist" | "user";
   readonly cache_control: "drop" | "keep";
-  readonly unsupported_tools: "reject" | "drop";
   readonly tool_name_max: number;
   readonly tool_id_max: number | null;
   readonly cached_tokens: "inside" | "beside";
-}
-
-/** The profile of a Messages upstream with every key set. */
-export interface MessagesProfile {
-  readonly default_max_tokens: number;
-  readonly max_output_tokens: number | null;
-  readonly thinking: "adaptive" | "budget" | "none";
-  readonly effort_levels: readonly EffortLevel[];
-  readonly structured_outputs: "native" | "tool";
-  readonly mid_system: "hoist" | "inline";
-  readonly prefill: boolean;
 }
 
 /** Sets every missing key to its default for a Chat Completions upstream. */
@@ -42,34 +28,17 @@ export function chatProfile(given: Profile = {}): ChatProfile {
     maker: given.maker,
     dialect,
     max_tokens_field: given.max_tokens_field ?? (strict ? "max_completion_tokens" : "max_tokens"),
-    sampling: given.sampling === "fixed" ? "fixed" : "full",
     top_k: given.top_k ?? false,
     max_stops: given.max_stops === undefined ? (strict ? 4 : null) : given.max_stops,
     reasoning: given.reasoning ?? "effort",
     thinking_off: given.thinking_off,
     effort_levels: ascending(given.effort_levels),
-    replay_reasoning: given.replay_reasoning ?? given.replay === "reasoning_content",
     replay: given.replay,
     mid_system: given.mid_system ?? "inline",
     cache_control: given.cache_control ?? "drop",
-    unsupported_tools: given.unsupported_tools ?? "reject",
     tool_name_max: given.tool_name_max ?? 64,
     tool_id_max: given.tool_id_max === undefined ? (strict ? 40 : null) : given.tool_id_max,
     cached_tokens: given.cached_tokens ?? "inside",
-  };
-}
-
-/** Sets every missing key to its default for a Messages upstream. */
-export function messagesProfile(given: Profile = {}): MessagesProfile {
-  return {
-    default_max_tokens: given.default_max_tokens ?? 32_000,
-    max_output_tokens: given.max_output_tokens ?? null,
-    thinking: given.thinking ?? "adaptive",
-    effort_levels: ascending(given.effort_levels),
-    structured_outputs: given.structured_outputs ?? "native",
-    // Few models accept a system message inside the conversation, so here the default is to hoist.
-    mid_system: given.mid_system === "inline" ? "inline" : "hoist",
-    prefill: given.prefill ?? true,
   };
 }
 
@@ -96,7 +65,7 @@ export function clampEffort(wanted: EffortLevel, accepted: readonly EffortLevel[
 }
 
 /** Returns the stated levels without `none`; three levels if none are stated. */
-function ascending(levels: Profile["effort_levels"]): readonly EffortLevel[] {
+export function ascending(levels: Profile["effort_levels"]): readonly EffortLevel[] {
   if (levels === undefined) return ["low", "medium", "high"];
   return EFFORT_LEVELS.filter((level) => levels.includes(level));
 }

@@ -52,7 +52,7 @@ function wantedBy(client: Protocol, body: JsonObject): [JsonObject | undefined, 
 export function flatFormat(format: JsonObject | undefined): JsonObject | undefined {
   if (!format) return undefined;
   const { json_schema: schema, ...rest } = format;
-  return { ...rest, ...objectOf(schema) };
+  return { ...objectOf(schema), ...rest };
 }
 
 /** Returns a format of Responses in the fields of Chat. */

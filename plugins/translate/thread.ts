@@ -11,7 +11,6 @@ import { type Reader, readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import type { BackFacts } from "./sides.ts";
 import { StateSeal } from "./state/seal.ts";
-import { textCharacters } from "./text-characters.ts";
 import { type Target, translateRequest } from "./translate-request.ts";
 
 /** The path to the arguments of tools, whose numbers stay as they came. */
@@ -31,8 +30,6 @@ export interface ThreadResult {
   /** For each target: why the request cannot be translated, or an index of `bodies`. */
   readonly made: readonly Translated<number, BackFacts>[];
   readonly bodies: readonly Parameters<typeof RequestBody.from>[0][];
-  /** Characters of the client's request, without images. */
-  readonly characters: number;
 }
 
 /** The result, and the memory of it that the main thread gets without a copy. */
@@ -50,7 +47,6 @@ async function translate(input: ThreadInput, bytes: Buffer): Promise<Handed> {
   const kept = input.keepsNumbers ? RawJson.parse(text, NUMBERS) : undefined;
   const given: JsonObject = objectOf(kept) ?? JSON.parse(text);
   const body = { ...readableBody(given, client, reader), model: reader.id };
-  const characters = textCharacters(body);
   const results = targets.map((target) => translateRequest(body, target, seal));
   const [first] = results.flatMap((result) => (result.ok ? [result.body] : []));
   const values = first ? await measuresOf(RequestBody.of(first), input.measures) : {};
@@ -65,7 +61,7 @@ async function translate(input: ThreadInput, bytes: Buffer): Promise<Handed> {
   const handed = bodies.flatMap(({ bytes: { buffer } }) =>
     buffer instanceof ArrayBuffer ? [buffer] : [],
   );
-  return { result: { made, bodies, characters }, handed };
+  return { result: { made, bodies }, handed };
 }
 
 export default translate;

@@ -21,13 +21,6 @@ export interface Target {
   readonly accountId: string;
 }
 
-/** A translated request in the making. */
-interface Draft {
-  readonly body: object;
-  readonly dropped: readonly string[];
-  readonly back: BackFacts;
-}
-
 /**
  * Translates a request, and edits it to the form that the model of the route accepts. Names the hints
  * that were dropped. The result has its own top-level fields, and may share all others with the body.
@@ -42,18 +35,18 @@ export function translateRequest(
   if (given && !given.ok) return given;
   const draft = drafted(given ? given.body : body, target, seal);
   if (!draft.ok) return draft;
-  const { dropped, back } = draft.context;
+  const { dropped, context } = draft;
   const translatedFrom = isPassed(target, body) ? undefined : target.client;
   const made = edited({ ...draft.body }, target.to, target.profile, translatedFrom);
   if (!made.ok) return made;
   const isNamed = dropped.length + made.dropped.length > 0;
   const names = isNamed ? [...new Set([...dropped, ...made.dropped])] : dropped;
   const stops = given ? { sequences, awaitsReport: mayThink(made.body) } : undefined;
-  return { ok: true, body: { ...made.body }, dropped: names, context: { ...back, stops } };
+  return { ok: true, body: { ...made.body }, dropped: names, context: { ...context, stops } };
 }
 
 /** Reads the client's request into Messages, and writes it for the upstream. */
-function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<object, Draft> {
+function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<object, BackFacts> {
   const { client, profile, maker, accountId } = target;
   if (isPassed(target, body)) return passed(body, target);
   const upstream = PROTOCOLS[target.to]?.upstream;
@@ -66,15 +59,15 @@ function drafted(body: JsonObject, target: Target, seal: StateSeal): Translated<
   const read = PROTOCOLS[client]?.client?.read(opened, profile, !upstream);
   if (read && !read.ok) return read;
   const given = { body: read?.body ?? body, dropped: read?.dropped ?? [] };
-  const summaryFor = isSummary ? accountId : undefined;
-  const back = { client: read?.context, upstream: undefined, maker, stops: undefined, summaryFor };
-  if (!upstream) return draftOf({ ...given, back });
+  const back = { maker, stops: undefined, summaryFor: isSummary ? accountId : undefined };
+  const context = { ...back, client: read?.context, upstream: undefined };
+  if (!upstream) return { ok: true, ...given, context };
   const state = stateOf(seal, maker);
   const made = upstream.write(given.body, { profile, state, client, body: opened });
   if (!made.ok) return made;
   const { facts, kept } = made.context;
   const dropped = [...given.dropped, ...made.dropped].filter((name) => !kept?.has(name));
-  return draftOf({ body: made.body, dropped, back: { ...back, upstream: facts } });
+  return { ok: true, body: made.body, dropped, context: { ...context, upstream: facts } };
 }
 
 /** A request in the model's own protocol is translated if the model does not know the kinds of tools that the client has. */
@@ -83,12 +76,8 @@ function isPassed({ client, to }: Target, body: JsonObject): boolean {
 }
 
 /** Leaves a Chat request as it is: only its reply is translated, to be cut. */
-function passed(body: JsonObject, { profile, maker }: Target): Translated<object, Draft> {
-  const back = { ...chatFacts(body, profile), maker, stops: undefined, summaryFor: undefined };
+function passed(body: JsonObject, { profile, maker }: Target): Translated<object, BackFacts> {
+  const context = { ...chatFacts(body, profile), maker, stops: undefined, summaryFor: undefined };
   const stream_options = { include_usage: true };
-  return draftOf({ body: { ...body, stream_options }, dropped: [], back });
-}
-
-function draftOf(draft: Draft): Translated<object, Draft> {
-  return { ok: true, body: draft.body, dropped: draft.dropped, context: draft };
+  return { ok: true, body: { ...body, stream_options }, dropped: [], context };
 }

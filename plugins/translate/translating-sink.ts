@@ -7,8 +7,8 @@ import {
   type Sink,
 } from "../../core/plugin/index.ts";
 import type { Reply } from "./errors.ts";
-import type { ReplyTranslation } from "./reply-translation.ts";
 import type { ClientStream, Mark, StreamTranslator } from "./stream.ts";
+import type { Translation } from "./translation.ts";
 import type { MessagesUsage } from "./types.ts";
 import { estimatedUsage } from "./usage.ts";
 
@@ -27,8 +27,8 @@ const KINDS = {
   error: "error",
 } as const;
 
-type Replies = Pick<ReplyTranslation, "reply" | "error" | "stream"> &
-  Partial<Pick<ReplyTranslation, "gather" | "awaitsReport">>;
+type Replies = Pick<Translation, "reply" | "error" | "stream"> &
+  Partial<Pick<Translation, "gather" | "awaitsReport">>;
 
 /** Translates an upstream's reply into the client's protocol: streams, whole replies and errors. */
 export class TranslatingSink implements Sink, ClientStream {

@@ -7,15 +7,18 @@ import {
   RequestBody,
   type Services,
 } from "../../core/plugin/index.ts";
+import { messagesErrorToChat, type OverflowSizes, type Reply, withChatError } from "./errors.ts";
 import { readableBody, readerOf } from "./native.ts";
 import type { Translated } from "./notes.ts";
-import { ReplyTranslation } from "./reply-translation.ts";
-import type { BackFacts } from "./sides.ts";
+import { PROTOCOLS } from "./protocols.ts";
+import { type BackFacts, onward } from "./sides.ts";
 import { RefusableState } from "./state/refused.ts";
-import type { StateSeal } from "./state/seal.ts";
+import { type StateSeal, stateOf, summariesOf } from "./state/seal.ts";
+import { cutAtStops } from "./stops/reply.ts";
+import type { ClientStream, StreamTranslator, WayBack } from "./stream.ts";
+import { sealedSummary } from "./summary/reply.ts";
 import { ShortenedConversation } from "./summary/shorten.ts";
 import { routesTo, targetOf } from "./targets.ts";
-import { textCharacters } from "./text-characters.ts";
 import type { ThreadInput, ThreadResult } from "./thread.ts";
 import { translateRequest } from "./translate-request.ts";
 
@@ -32,25 +35,36 @@ const SENT_AGAIN_BYTES_MAX = 4 * 1_048_576;
 /** The request for a route, or why it cannot be made. */
 type Made = Translated<RequestBody, BackFacts>;
 
+/** The hints that a request lost, and the way back of its reply. */
+interface Replies {
+  readonly dropped: readonly string[];
+  /** Undefined for a client of Messages on Messages, whose requests are not translated. */
+  readonly back: WayBack | undefined;
+  readonly awaitsReport: boolean;
+}
+
 /**
  * Translates the request and the reply of one call. Routes of a model may speak different dialects,
  * so each route gets its own translation of the request.
  */
-export class Translation extends ReplyTranslation {
+export class Translation {
   private readonly state = new RefusableState();
   private readonly conversation = new ShortenedConversation();
   private latest: Made | undefined = undefined;
+  /** Of the route that was tried last. */
+  private replies: Replies | undefined = undefined;
 
   constructor(
-    client: Protocol,
-    to: Protocol,
-    model: Model,
-    services: Services,
-    seal: StateSeal,
+    private readonly call: Call,
+    readonly to: Protocol,
+    private readonly model: Model,
+    private readonly services: Services,
+    private readonly seal: StateSeal,
     private readonly make: (route: Route) => Made | undefined,
-    protected readonly characters: () => number,
-  ) {
-    super(client, to, model, services, seal);
+  ) {}
+
+  private get client(): Protocol {
+    return this.call.endpoint.protocol;
   }
 
   /**
@@ -94,6 +108,67 @@ export class Translation extends ReplyTranslation {
     this.latest = made;
     return made;
   }
+
+  /**
+   * Client fields that were dropped for the route that was tried last, because they are only hints.
+   */
+  get dropped(): readonly string[] {
+    return this.replies?.dropped ?? [];
+  }
+
+  reply(body: unknown): Reply<object> {
+    return this.replies?.back?.reply(body) ?? this.error(502, undefined);
+  }
+
+  /** Translates an error reply. `body` is the raw text, JSON or not. */
+  error(status: number, body: unknown): Reply<object> {
+    const upstream = PROTOCOLS[this.to]?.upstream;
+    if (!upstream) return messagesErrorToChat(status, body);
+    // OpenAI names the errors of both protocols alike.
+    const isAlike = this.to === "responses" && this.client !== "messages";
+    const own = isAlike ? withChatError(status, body) : undefined;
+    if (own) return own;
+    const reply = upstream.error(status, body, () => this.sizes());
+    return this.client === "messages" ? reply : messagesErrorToChat(reply.status, reply.body);
+  }
+
+  /** Estimates the sizes that an overflow names, for providers that do not say them. */
+  private sizes(): OverflowSizes | undefined {
+    const window = this.model.contextWindow;
+    if (window === undefined) return undefined;
+    return { tokens: Math.max(this.call.inputTokensLikely ?? 0, window + 1), window };
+  }
+
+  /** As `stream`, for a client that gets a whole reply; undefined if the reply needs no change for that. */
+  gather(client: ClientStream): StreamTranslator | undefined {
+    return this.replies?.back?.gather?.(client);
+  }
+
+  /** True if only the provider's report says how much a reply that was cut has used. */
+  get awaitsReport(): boolean {
+    return this.replies?.awaitsReport === true && this.model.labels.has("reasoning");
+  }
+
+  stream(client: ClientStream): StreamTranslator | undefined {
+    return this.replies?.back?.stream(client);
+  }
+
+  /** Notes the request that goes out: its reply is translated by these facts. */
+  private use(dropped: readonly string[], facts: BackFacts): void {
+    const awaitsReport = facts.stops?.awaitsReport === true;
+    this.replies = { dropped, back: this.wayBack(facts), awaitsReport };
+  }
+
+  /** Returns the translation of the reply; undefined for a client of Messages on Messages. */
+  private wayBack({ client, upstream, maker, stops, summaryFor }: BackFacts): WayBack | undefined {
+    const last = client && PROTOCOLS[this.client]?.client?.way(client, this.services.clock);
+    const way = upstream && PROTOCOLS[this.to]?.upstream?.way(upstream, stateOf(this.seal, maker));
+    if (stops) return cutAtStops(way, last, stops);
+    if (last && summaryFor !== undefined) {
+      return sealedSummary(way, last, summariesOf(this.seal, summaryFor));
+    }
+    return way && last ? onward(way, last) : (way ?? last);
+  }
 }
 
 /** Translates a request: a long one in a thread, for all routes at once. Returns the refusal of the threads. */
@@ -129,8 +204,7 @@ export function translatedHere(
     latest = { route, made };
     return made;
   };
-  const characters = () => textCharacters(body);
-  return new Translation(client, to, model, services, seal, make, characters);
+  return new Translation(call, to, model, services, seal, make);
 }
 
 async function translatedInThread(
@@ -166,7 +240,7 @@ async function translatedInThread(
     }
   }
   const make = (route: Route) => made.get(route);
-  return new Translation(client, to, model, services, seal, make, () => result.characters);
+  return new Translation(call, to, model, services, seal, make);
 }
 
 function accountOf({ key }: Call): string {

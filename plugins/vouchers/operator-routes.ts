@@ -14,8 +14,7 @@ import {
   newId,
   type OperatorRoute,
   type Refusal,
-  readBody,
-  readQuery,
+  reading,
   refuse,
   rowLimit,
   type Services,
@@ -84,9 +83,7 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
     {
       method: "POST",
       path: "/vouchers",
-      async handle(request, operator) {
-        const wanted = readBody(newBatch, request.body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(newBatch, async (wanted, request, operator) => {
         const { amount_vnd, count, uses, from, until, note, confirm_above_vnd } = wanted;
         const now = clock.now();
         const startsAt = from === undefined ? new Date(now) : startOfDay(from);
@@ -124,24 +121,20 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
         }));
         const notice = waits ? `The codes are not valid yet. ${opened.message}` : undefined;
         return done({ ...shown, notice, list: rows }, waits ? 202 : 201);
-      },
+      }),
     },
     {
       method: "GET",
       path: "/vouchers",
-      async handle({ query }) {
-        const wanted = readQuery(page, query);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(page, async (wanted) => {
         return done((await batchesIn(database, wanted.limit, wanted.before)).map(batchJson));
-      },
+      }),
     },
     {
       method: "GET",
       path: "/vouchers/:voucher",
       right: "customers",
-      async handle({ params, query }) {
-        const wanted = readQuery(redemptionPage, query);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(redemptionPage, async (wanted, { params }) => {
         const batch = await find(params["voucher"]);
         if (!batch) return unknown();
         const found = await redemptionsOf(database, batch.id, wanted.limit, wanted.before);
@@ -160,7 +153,7 @@ export function operatorRoutes(services: Services): OperatorRoute[] {
           }),
         );
         return done({ ...batchJson(batch), redemptions });
-      },
+      }),
     },
     {
       method: "POST",

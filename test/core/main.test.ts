@@ -123,6 +123,32 @@ t.test("production starts with one provider's key and the variables of its examp
   t.match(stdout, /no errors; \d+ models are offered\n$/);
 });
 
+t.test("production starts without mail and bank as the handbook says", async (t) => {
+  const page = await readFile(join(packageRoot, "config/operating/install.md"), "utf8");
+  t.match(page, "unless you delete `smtp` of `messages`, and `topup` with its options");
+  const written = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
+  const ofTopUp = /^ {2}- topup:\n(?: {4,}.*\n)+/m;
+  const ofMail = /^ {6}smtp:\n(?: {8,}.*\n)+/m;
+  const config = written.replace(ofTopUp, "").replace(ofMail, "");
+  t.ok(written.length - config.length > 1000, "both are deleted");
+  const names = ["production.yaml", "catalogue.yaml", "costs.yaml"];
+  const files = names.map(async (name) => {
+    const text = await readFile(join(packageRoot, "config", name), "utf8");
+    return [name, name === "production.yaml" ? config : text] as const;
+  });
+  const folder = await folderOf(t, Object.fromEntries(await Promise.all(files)));
+  const { code, stderr } = await run(["--check", "--config", join(folder, "production.yaml")], {
+    GATEWAY_ADMIN_TOKEN: "a".repeat(32),
+    TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString("base64"),
+    REDIS_URL: "redis://127.0.0.1:9",
+    DATABASE_URL: "postgres://tollgate:p@127.0.0.1:9/tollgate",
+    PUBLIC_URL: "https://api.example.com",
+    OPENAI_API_KEY: "sk-one",
+  });
+  t.equal(stderr, "");
+  t.equal(code, 0);
+});
+
 function isProviderKey(name: string): boolean {
   return /_API_KEY$|_BEARER_TOKEN_/.test(name);
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -81,6 +82,26 @@ t.test("every way to start a gateway gives V8 the same options", async (t) => {
   });
   t.equal(first?.length, 3);
   for (const other of others) t.strictSame(other, first);
+});
+
+t.test("systemd starts a gateway again however often its start has failed", async (t) => {
+  const [unit] = read("config/deploy/tollgate@.service").split("\n[Service]\n");
+  t.match(unit, /^StartLimitIntervalSec=0$/m);
+});
+
+t.test("an install ends on a Node that is too old for the gateway", async (t) => {
+  const { scripts, engines } = JSON.parse(read("package.json"));
+  const [check = ""] = scripts.prepare.split(" && tsc");
+  // Node has it since the oldest version of each line that the gateway runs on.
+  const env = { ...process.env, NODE_OPTIONS: "--no-experimental-require-module" };
+  const told = spawnSync("sh", ["-c", check], { cwd: packageRoot, encoding: "utf8", env });
+  t.equal(told.status, 1);
+  t.equal(told.stderr, `Tollgate needs Node ${engines.node}, and this is ${process.version}\n`);
+  t.equal(spawnSync("sh", ["-c", check], { cwd: packageRoot }).status, 0);
+});
+
+t.test("the probe of the image is of the port that the gateway listens on", async (t) => {
+  t.match(read("config/deploy/Dockerfile"), "(process.env.LISTEN_PORT||8080)+'/healthz'");
 });
 
 t.test("NOTICE names what packages and files contain under a licence of its own", async (t) => {

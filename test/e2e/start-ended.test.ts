@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ import { mainProgram } from "../support/gateway.ts";
 import { testConfig, writeConfig } from "../support/gateway-config.ts";
 import { copyEmptyLedger } from "../support/ledger-template.ts";
 import { migratedDatabase } from "../support/postgres.ts";
+import { startRedisServer } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { shortLivedFlags } from "../support/v8-flags.ts";
 
@@ -20,6 +21,7 @@ async function spawnGateway(
   t: Test,
   config: JsonObject,
   env: Readonly<Record<string, string>> = {},
+  isInTerminal = false,
 ) {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const around = { port: await freePort(), data: join(folder, "data"), simulatorPort: 9001 };
@@ -29,11 +31,14 @@ async function spawnGateway(
   const ledger = database?.url;
   writeConfig(file, testConfig({ config }, { ...around, ledger, adminToken: "a".repeat(32) }));
   const options = { cwd: folder, env: { ...process.env, ...env } };
-  const child = spawn(
-    process.execPath,
-    [...shortLivedFlags(), mainProgram(), "--config", file],
-    options,
-  );
+  const args = [...shortLivedFlags(), mainProgram(), "--config", file];
+  const end = join(folder, "end");
+  const line = [process.execPath, ...args].map((word) => `'${word}'`).join(" ");
+  // The shell outlives the terminal, and says how the gateway ends.
+  const command = `trap : HUP; echo $$ > '${end}.pid'; ${line}; echo $? > '${end}'`;
+  const child = isInTerminal
+    ? spawn("script", ["--quiet", "--flush", "--command", command, "/dev/null"], options)
+    : spawn(process.execPath, args, options);
   t.teardown(async () => {
     child.kill("SIGKILL");
     await database?.stop();
@@ -42,7 +47,7 @@ async function spawnGateway(
   let output = "";
   child.stdout.on("data", (text) => (output += text));
   child.stderr.on("data", (text) => (output += text));
-  return { child, closed: once(child, "close"), output: () => output };
+  return { child, closed: once(child, "close"), output: () => output, end };
 }
 
 /** A Redis that takes connections and says nothing. */
@@ -112,3 +117,32 @@ t.test("SIGHUP during the start reads the config again once it is complete", asy
   child.kill("SIGTERM");
   t.strictSame(await closed, [0, null], output());
 });
+
+const hasTerminals = spawnSync("script", ["--quiet", "--command", ":", "/dev/null"]).status === 0;
+for (const workers of [1, 2]) {
+  const what = `a gateway of ${workers} reloads while its terminal is open, and ends with it`;
+  t.test(what, { skip: !hasTerminals && "needs script of util-linux" }, async (t) => {
+    const redis = workers > 1 ? await startRedisServer() : undefined;
+    t.teardown(() => redis?.stop());
+    const stores = redis ? { hot: redis.url } : {};
+    const env = {
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(RELOAD_AT_THE_START)}`,
+    };
+    const started = await spawnGateway(t, { listen: { workers }, stores }, env, true);
+    const { child, closed, output, end } = started;
+    await until(
+      () => `it reloads: ${output()}`,
+      () => output().split("reloaded").length > workers,
+    );
+    // Its end closes the terminal.
+    child.kill("SIGKILL");
+    await closed;
+    // As its shell does, which outlives it here.
+    process.kill(-Number(readFileSync(`${end}.pid`, "utf8")), "SIGHUP");
+    await until(
+      () => `it ends: ${output()}`,
+      // By its own SIGKILL, as its last step.
+      () => existsSync(end) && readFileSync(end, "utf8") === "137\n",
+    );
+  });
+}

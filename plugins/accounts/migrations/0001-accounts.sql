@@ -8,7 +8,8 @@ create table account_credentials (
   password_hash text not null,
   -- Null until a link sent to the address was opened.
   verified_at timestamptz,
-  language text not null default 'vi' check (language in ('vi', 'en')),
+  -- Null until its owner chose one, or a page on which he set the password did.
+  language text check (language in ('vi', 'en')),
   changed_at timestamptz not null,
   -- When the owner agreed to the operator's terms and privacy policy; null if there were none at the sign-up.
   agreed_at timestamptz
@@ -192,7 +193,7 @@ $$;
 
 -- Sets a new password by a link that was sent to the address, which proves the address. Ends all sessions. Returns null if
 -- there is no such token.
-create function reset_password(reset_token bytea, new_hash text, reset_at timestamptz) returns uuid
+create function reset_password(reset_token bytea, new_hash text, page_language text, reset_at timestamptz) returns uuid
 language plpgsql as $$
 declare
   owner uuid;
@@ -204,10 +205,11 @@ begin
   if not found then
     return null;
   end if;
-  insert into account_credentials as old (account_id, password_hash, verified_at, changed_at)
-  values (owner, new_hash, reset_at, reset_at)
+  insert into account_credentials as old (account_id, password_hash, verified_at, language, changed_at)
+  values (owner, new_hash, reset_at, page_language, reset_at)
   on conflict (account_id) do update set
-    password_hash = new_hash, verified_at = coalesce(old.verified_at, reset_at), changed_at = reset_at;
+    password_hash = new_hash, verified_at = coalesce(old.verified_at, reset_at),
+    language = coalesce(old.language, page_language), changed_at = reset_at;
   delete from account_sessions where account_id = owner;
   delete from account_tokens where account_id = owner and purpose = 'reset';
   return owner;

@@ -9,6 +9,7 @@ import {
   type PlainRequest,
   type Refusal,
   readBody,
+  reading,
   refuse,
   type Services,
 } from "../../../core/plugin/index.ts";
@@ -72,11 +73,9 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
     {
       method: "POST",
       path: "/keys",
-      async handle({ body }, customer) {
+      handle: reading(newKey, async (wanted, _, customer) => {
         const { accountId, isEmailVerified, member } = customer;
         const person = member?.ownAccountId ?? accountId;
-        const wanted = readBody(newKey, body);
-        if (isRefusal(wanted)) return wanted;
         if (!isEmailVerified) return notVerified();
         const refusal =
           keyLimits.refusal(wanted.limits, services) ??
@@ -95,7 +94,7 @@ export function keyRoutes(context: AccountContext): CustomerRoute[] {
         const { id, key, prefix } = made;
         await context.tellOwnerAfter(person, "key-made", describe({ name: wanted.name, prefix }));
         return done({ id, key, name: wanted.name, prefix }, 201);
-      },
+      }),
     },
     {
       method: "POST",

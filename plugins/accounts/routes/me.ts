@@ -1,10 +1,9 @@
 import {
   type CustomerRoute,
   done,
-  isRefusal,
   type PlainResponse,
   type Refusal,
-  readBody,
+  reading,
   refuse,
   walletJson,
 } from "../../../core/plugin/index.ts";
@@ -39,12 +38,10 @@ export function meRoutes(context: AccountContext): CustomerRoute[] {
     {
       method: "POST",
       path: "/me",
-      async handle({ headers, body }, { accountId }) {
-        const wanted = readBody(settings, body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(settings, async (wanted, { headers }, { accountId }) => {
         if (wanted.language) await credentials.setLanguage(accountId, wanted.language);
         return me(accountId, headers["cookie"]);
-      },
+      }),
     },
     {
       method: "GET",
@@ -64,7 +61,7 @@ export function accountBody(account: Credentials, csrfToken: string): object {
     id: account.accountId,
     email: account.email,
     email_verified: account.isEmailVerified,
-    language: account.language ?? "vi",
+    language: account.language,
     created_at: account.createdAt.toISOString(),
     discount_bps: account.discountBps,
     csrf_token: csrfToken,

@@ -4,9 +4,11 @@ import {
   isRefusal,
   type PublicRoute,
   readBody,
+  reading,
 } from "../../../core/plugin/index.ts";
+import { busy } from "../../sign-in-parts/refusals.ts";
 import { weakPassword } from "../../sign-in-parts/weak-password.ts";
-import { type AccountContext, busy, invalidToken } from "../account-context.ts";
+import { type AccountContext, invalidToken } from "../account-context.ts";
 import { forgottenCookie } from "../cookie.ts";
 import { change, forgotten, reset, resetLink } from "../input.ts";
 import { activeKeys, revokeAll } from "../own-keys.ts";
@@ -19,9 +21,7 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
     {
       method: "POST",
       path: "/password/forgot",
-      async handle(request) {
-        const given = readBody(forgotten, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(forgotten, async (given, request) => {
         const refusal = await context.admit(request, ["mail", given.email]);
         if (refusal) return refusal;
         // Look up the account after the reply, so that the reply does not reveal whether it exists.
@@ -31,7 +31,7 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
           return account && context.linkMail("reset", account, language);
         });
         return isTaken ? done({}, 202) : busy();
-      },
+      }),
     },
     {
       method: "POST",
@@ -47,7 +47,7 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
         if (weak) return weak;
         const passwordHash = await passwords.hash(wanted.password);
         if (passwordHash === "busy") return busy();
-        const accountId = await credentials.reset(wanted.token, passwordHash);
+        const accountId = await credentials.reset(wanted.token, passwordHash, wanted.language);
         if (accountId === undefined) return invalidToken();
         if (account.passwordHash !== null) await context.tellOwnerAfter(accountId, "changed");
         const revoked = wanted.revoke_keys ? await revokeAll(context, accountId) : 0;
@@ -70,15 +70,16 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
         if (!account) return invalidToken();
         const { accountId } = account;
         const active = await activeKeys(context, accountId);
-        const used = await context.services.usage.byKey(
-          accountId,
-          active.map(({ id }) => id),
-        );
+        const used = await lastUses(context, active);
+        // A key in a team of others is one of the owner's account.
+        const owners = await context.services.accounts.emails(active.map((key) => key.accountId));
         return done({
-          data: active.map(({ id, name, prefix }) => ({
-            name,
-            prefix,
-            last_used_at: used.find(({ keyId }) => keyId === id)?.lastUsedAt.toISOString() ?? null,
+          data: active.map((key) => ({
+            name: key.name,
+            prefix: key.prefix,
+            last_used_at: used.get(key.id)?.toISOString() ?? null,
+            team: key.accountId === accountId ? null : (owners.get(key.accountId) ?? null),
+            of_member: key.accountId === accountId && key.memberId !== null,
           })),
         });
       },
@@ -86,14 +87,28 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
   ];
 }
 
+/** Returns when keys were last used, by their ids: calls are in the books of the account that pays for a key. */
+async function lastUses(
+  { services }: AccountContext,
+  keys: Awaited<ReturnType<typeof activeKeys>>,
+): Promise<ReadonlyMap<string, Date>> {
+  const accounts = [...new Set(keys.map(({ accountId }) => accountId))];
+  const used = accounts.map((accountId) => {
+    const own = keys.filter((key) => key.accountId === accountId);
+    return services.usage.byKey(
+      accountId,
+      own.map(({ id }) => id),
+    );
+  });
+  return new Map((await Promise.all(used)).flat().map((one) => [one.keyId, one.lastUsedAt]));
+}
+
 export function changePasswordRoute(context: AccountContext): CustomerRoute {
   const { credentials, passwords } = context;
   return {
     method: "POST",
     path: "/password/change",
-    async handle(request, customer) {
-      const wanted = readBody(change, request.body);
-      if (isRefusal(wanted)) return wanted;
+    handle: reading(change, async (wanted, request, customer) => {
       const weak = weakPassword(wanted.password, customer.email);
       if (weak) return weak;
       const checkedHash = await rightPassword(context, request, customer, wanted.current);
@@ -105,6 +120,6 @@ export function changePasswordRoute(context: AccountContext): CustomerRoute {
       if (!isChanged) return wrongPassword();
       await context.tellOwnerAfter(accountId, "changed");
       return done({});
-    },
+    }),
   };
 }

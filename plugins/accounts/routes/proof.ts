@@ -4,7 +4,7 @@ import {
   done,
   isRefusal,
   type Refusal,
-  readBody,
+  reading,
   refuse,
 } from "../../../core/plugin/index.ts";
 import type { AccountContext } from "../account-context.ts";
@@ -18,9 +18,7 @@ export function proofRoute(context: AccountContext): CustomerRoute {
   return {
     method: "POST",
     path: "/proof",
-    async handle(request, customer) {
-      const given = readBody(proof, request.body);
-      if (isRefusal(given)) return given;
+    handle: reading(proof, async (given, request, customer) => {
       const factor = await context.secondFactors.ofAccount(customer.accountId);
       if (factor) {
         if (given.code === undefined) return codeRequired();
@@ -34,7 +32,7 @@ export function proofRoute(context: AccountContext): CustomerRoute {
       }
       await context.sessions.prove(customer.sessionId);
       return done({});
-    },
+    }),
   };
 }
 

@@ -6,14 +6,17 @@ import {
   type PlainRequest,
   type Refusal,
   readBody,
+  reading,
   refuse,
 } from "../../../core/plugin/index.ts";
+import { qrSvg } from "../../page-parts/qr.ts";
 import { newRecoveryCodes } from "../../sign-in-parts/recovery-codes.ts";
+import { noSealer, wrongCode } from "../../sign-in-parts/refusals.ts";
 import { newTotpSecret, stepOf, totpUri } from "../../sign-in-parts/totp.ts";
 import type { AccountContext } from "../account-context.ts";
 import { factorChange, firstCode, newFactor } from "../input.ts";
 import { rightPassword } from "../own-password.ts";
-import { rightCode, wrongCode } from "../second-factor/right-code.ts";
+import { rightCode } from "../second-factor/right-code.ts";
 import type { SecondFactor } from "../second-factor/store.ts";
 import { ownCodeTries } from "../tries.ts";
 
@@ -55,10 +58,8 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
     {
       method: "POST",
       path: "/second-factor",
-      async handle(request, customer) {
-        const given = readBody(newFactor, request.body);
-        if (isRefusal(given)) return given;
-        if (sealer.newest === undefined) return unavailable();
+      handle: reading(newFactor, async (given, request, customer) => {
+        if (sealer.newest === undefined) return noSealer();
         const hash = await rightPassword(context, request, customer, given.current);
         if (isRefusal(hash)) return hash;
         const { accountId, email } = customer;
@@ -72,14 +73,12 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
         if (!isBegun) return isOn();
         const uri = totpUri(secret, new URL(context.publicUrl).hostname, email);
         return done({ secret, uri, qr_svg: await qrSvg(uri) }, 201);
-      },
+      }),
     },
     {
       method: "POST",
       path: "/second-factor/confirm",
-      async handle(request, customer) {
-        const given = readBody(firstCode, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(firstCode, async (given, request, customer) => {
         const { accountId, sessionId } = customer;
         const factor = await secondFactors.pendingOf(accountId);
         const secret = factor && sealer.unseal(factor);
@@ -87,7 +86,7 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
         const tries = await ownCodeTries(context, request, customer);
         const refusal = await throttle.take(...tries);
         if (refusal) return refusal;
-        const step = stepOf(secret, given.code.replace(/\s/g, ""), services.clock.now());
+        const step = stepOf(secret, given.code, services.clock.now());
         if (step === undefined) return wrongCode();
         await throttle.giveBack(...tries);
         const codes = newRecoveryCodes();
@@ -96,7 +95,7 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
         }
         await context.tellOwnerAfter(accountId, "factor-on");
         return done({ recovery_codes: codes });
-      },
+      }),
     },
     {
       method: "POST",
@@ -121,17 +120,6 @@ export function secondFactorRoutes(context: AccountContext): CustomerRoute[] {
       },
     },
   ];
-}
-
-/** Returns a QR code as SVG, with the quiet zone of four modules that scanners need. */
-async function qrSvg(text: string): Promise<string> {
-  const { toString: drawn } = await import("qrcode");
-  return drawn(text, { type: "svg", errorCorrectionLevel: "M", margin: 4 });
-}
-
-function unavailable(): Refusal {
-  const message = "A second factor needs master_keys in the options of the plugin accounts.";
-  return refuse.conflict(message, { code: "second_factor_unavailable" });
 }
 
 function isOn(): Refusal {

@@ -3,17 +3,17 @@ import {
   type CustomerRoute,
   done,
   isId,
-  isRefusal,
   type PlainRequest,
   type PlainResponse,
   type PublicRoute,
   type Refusal,
-  readBody,
+  reading,
   refuse,
 } from "../../../core/plugin/index.ts";
+import { busy, codeRequired } from "../../sign-in-parts/refusals.ts";
 import { csrfTokenOf } from "../../sign-in-parts/secret.ts";
 import type { Attempt } from "../../sign-in-parts/throttle.ts";
-import { type AccountContext, busy } from "../account-context.ts";
+import type { AccountContext } from "../account-context.ts";
 import { cookieOf, forgottenCookie } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
 import { signIn } from "../input.ts";
@@ -31,9 +31,7 @@ export function signInRoute(context: AccountContext): PublicRoute {
   return {
     method: "POST",
     path: "/sign-in",
-    async handle(request) {
-      const given = readBody(signIn, request.body);
-      if (isRefusal(given)) return given;
+    handle: reading(signIn, async (given, request) => {
       const early = await context.admit(request);
       if (early) return early;
       const account = await credentials.ofEmail(given.email);
@@ -54,7 +52,7 @@ export function signInRoute(context: AccountContext): PublicRoute {
       await throttle.giveBack(...tries);
       const checked = { account, passwordHash, tries, isKnownDevice };
       return signedIn(context, request, checked, given.code);
-    },
+    }),
   };
 }
 
@@ -160,11 +158,6 @@ function remind(context: AccountContext, account: Credentials): void {
     const refusal = await context.throttle.take(["reminder", account.email]);
     return refusal ? undefined : context.linkMail("verify", account, context.languageOf(account));
   });
-}
-
-function codeRequired(): Refusal {
-  const message = "Send `code` too: a code from your authenticator app, or a recovery code.";
-  return refuse.unauthenticated(message, { code: "second_factor_required", param: "code" });
 }
 
 /**

@@ -7,11 +7,13 @@ import {
   type PublicRoute,
   type Refusal,
   readBody,
+  reading,
   refuse,
   type v,
 } from "../../../core/plugin/index.ts";
+import { busy } from "../../sign-in-parts/refusals.ts";
 import { weakPassword } from "../../sign-in-parts/weak-password.ts";
-import { type AccountContext, busy, invalidToken } from "../account-context.ts";
+import { type AccountContext, invalidToken } from "../account-context.ts";
 import { agreementsOf } from "../agreements.ts";
 import { evenly } from "../evenly.ts";
 import { resend, signUp, verification } from "../input.ts";
@@ -25,11 +27,9 @@ export function signUpRoutes(context: AccountContext): PublicRoute[] {
     {
       method: "POST",
       path: "/sign-up",
-      async handle(request) {
-        const wanted = readBody(signUp, request.body);
-        if (isRefusal(wanted)) return wanted;
+      handle: reading(signUp, async (wanted, request) => {
         return evenly(() => signUpBy(context, request, wanted));
-      },
+      }),
     },
     {
       method: "POST",
@@ -45,9 +45,7 @@ export function signUpRoutes(context: AccountContext): PublicRoute[] {
     {
       method: "POST",
       path: "/verification/resend",
-      async handle(request) {
-        const given = readBody(resend, request.body);
-        if (isRefusal(given)) return given;
+      handle: reading(resend, async (given, request) => {
         const refusal = await context.admit(request, ["mail", given.email]);
         if (refusal) return refusal;
         // Look up the account after the reply, so that the reply does not reveal whether it exists.
@@ -58,7 +56,7 @@ export function signUpRoutes(context: AccountContext): PublicRoute[] {
           return context.linkMail("verify", account, context.languageOf(account));
         });
         return isTaken ? done({}, 202) : busy();
-      },
+      }),
     },
   ];
 }

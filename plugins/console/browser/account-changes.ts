@@ -1,8 +1,7 @@
 import { el } from "../../page-parts/browser/dom.ts";
 import { field } from "../../page-parts/browser/form.ts";
 import { exactVnd } from "../../page-parts/browser/format.ts";
-import { newReference, openChange } from "./change.ts";
-import { commandText } from "./command-line.ts";
+import { newReference, openChange, reasonField } from "./change.ts";
 import type { Account, Wallet } from "./contract.ts";
 import { get } from "./session.ts";
 import { t } from "./text.ts";
@@ -13,26 +12,16 @@ type Done = () => Promise<void>;
 export function openMovement({ id, email }: Account, sign: 1 | -1, done: Done): void {
   const reference = newReference();
   const amount = field(t("amount"), { inputmode: "decimal", required: true, maxlength: 30 });
-  const reason = field(t("reason"), { required: true, maxlength: 500 }, t("reason.seen"));
+  const reason = reasonField(t("reason.seen"));
   const signed = () => (sign < 0 ? "-" : "") + amount.input.value.trim().replace(/^-/, "");
-  const title = t(sign < 0 ? "account.debit" : "account.credit");
-  const path = sign < 0 ? "adjustments" : "credits";
   openChange({
-    title,
+    title: t(sign < 0 ? "account.debit" : "account.credit"),
     about: el("p", { class: "hint" }, `${email} · ${reference}`),
     fields: [amount, reason],
-    request: () => ({
-      path: `/accounts/${id}/${path}`,
-      body: { amount_vnd: signed(), reference, reason: reason.input.value },
-    }),
-    command: () =>
-      commandText(sign < 0 ? "adjust" : "credit", {
-        account: email,
-        "amount-vnd": signed(),
-        reference,
-        reason: reason.input.value,
-      }),
-    action: title,
+    path: `/accounts/${id}/${sign < 0 ? "adjustments" : "credits"}`,
+    command: sign < 0 ? "adjust" : "credit",
+    of: { account: email },
+    given: () => ({ amount_vnd: signed(), reference, reason: reason.input.value }),
     isDangerous: sign < 0,
     movesMoney: true,
     async effect() {
@@ -48,26 +37,6 @@ export function openMovement({ id, email }: Account, sign: 1 | -1, done: Done): 
   });
 }
 
-export function openStanding(account: Account, done: Done): void {
-  const isActive = account.status === "active";
-  const words = isActive ? "suspend" : "resume";
-  const reason = field(t("reason"), { required: true, maxlength: 500 });
-  openChange({
-    title: t(`account.${words}`),
-    about: el("p", {}, t(`account.${words}.about`, { email: account.email })),
-    fields: [reason],
-    request: () => ({
-      path: `/accounts/${account.id}/${words}`,
-      body: { reason: reason.input.value },
-    }),
-    command: () =>
-      commandText(`account ${words}`, { account: account.email, reason: reason.input.value }),
-    action: t(`account.${words}`),
-    isDangerous: isActive,
-    done,
-  });
-}
-
 export function openDiscount(account: Account, done: Done): void {
   const percent = field(t("account.discount.percent"), {
     type: "number",
@@ -77,28 +46,24 @@ export function openDiscount(account: Account, done: Done): void {
     required: true,
     value: account.discount_bps / 100,
   });
-  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const reason = reasonField();
   const bps = () => Math.round(Number(percent.input.value) * 100);
   openChange({
     title: t("account.discount"),
     fields: [percent, reason],
-    request: () => ({
-      path: `/accounts/${account.id}/discount`,
-      body: { discount_bps: bps(), reason: reason.input.value },
-    }),
-    command: () =>
-      commandText("account discount", {
-        account: account.email,
-        bps: bps(),
-        reason: reason.input.value,
-      }),
-    action: t("account.discount"),
+    path: `/accounts/${account.id}/discount`,
+    command: "account discount",
+    of: { account: account.email },
+    given: () => ({ bps: bps(), reason: reason.input.value }),
+    body: () => ({ discount_bps: bps(), reason: reason.input.value }),
     done,
   });
 }
 
 /** Changes of an account that need a reason alone, by the words of their texts: path and command. */
 const REASONED = {
+  suspend: ["suspend", "account suspend"],
+  resume: ["resume", "account resume"],
   note: ["notes", "account note"],
   signout: ["sessions/end", "account sign-out"],
   factor: ["second-factor/off", "second-factor off"],
@@ -118,13 +83,11 @@ export function openReasoned(account: Account, words: Reasoned, done: Done): voi
     title: t(`account.${words}`),
     about: el("p", {}, t(`account.${words}.about`, { email: account.email })),
     fields: [reason],
-    request: () => ({
-      path: `/accounts/${account.id}/${path}`,
-      body: { reason: reason.input.value },
-    }),
-    command: () => commandText(command, { account: account.email, reason: reason.input.value }),
-    action: t(`account.${words}`),
-    isDangerous: words !== "note",
+    path: `/accounts/${account.id}/${path}`,
+    command,
+    of: { account: account.email },
+    given: () => ({ reason: reason.input.value }),
+    isDangerous: words !== "note" && words !== "resume",
     done,
   });
 }
@@ -132,15 +95,15 @@ export function openReasoned(account: Account, words: Reasoned, done: Done): voi
 /** Changes the address that a customer signs in with. */
 export function openEmail(account: Account, done: Done): void {
   const to = field(t("account.email.to"), { type: "email", required: true, maxlength: 254 });
-  const reason = field(t("reason"), { required: true, maxlength: 500 });
-  const given = () => ({ to: to.input.value, reason: reason.input.value });
+  const reason = reasonField();
   openChange({
     title: t("account.email"),
     about: el("p", {}, t("account.email.about", { email: account.email })),
     fields: [to, reason],
-    request: () => ({ path: `/accounts/${account.id}/email`, body: given() }),
-    command: () => commandText("account email", { account: account.email, ...given() }),
-    action: t("account.email"),
+    path: `/accounts/${account.id}/email`,
+    command: "account email",
+    of: { account: account.email },
+    given: () => ({ to: to.input.value, reason: reason.input.value }),
     isDangerous: true,
     done,
   });
@@ -152,9 +115,10 @@ export function openWelcome(account: Account, done: Done): void {
     title: t("account.welcome"),
     about: el("p", {}, t("account.welcome.about", { email: account.email })),
     fields: [],
-    request: () => ({ path: `/accounts/${account.id}/welcome`, body: { again: true } }),
-    command: () => `${commandText("account welcome", { account: account.email })} --again`,
-    action: t("account.welcome"),
+    path: `/accounts/${account.id}/welcome`,
+    command: "account welcome",
+    of: { account: account.email },
+    given: () => ({ again: true }),
     done,
   });
 }

@@ -1,7 +1,6 @@
 import { el, newId } from "../../page-parts/browser/dom.ts";
 import { choice, field } from "../../page-parts/browser/form.ts";
 import { openChange } from "./change.ts";
-import { commandText } from "./command-line.ts";
 import { t } from "./text.ts";
 
 /** A text for customers in each language. Its first line is the subject of the mail. */
@@ -28,22 +27,20 @@ export function openAnnouncement(draft: Draft, done?: () => void | Promise<void>
     title: t("announce"),
     about: el("p", {}, t("announce.about")),
     fields: [name, kind, vi, en],
-    request: () => ({
-      path: "/announcements",
-      body: {
-        name: name.input.value,
-        kind: kind.select.value,
-        vi: vi.input.value,
-        en: en.input.value,
-      },
+    path: "/announcements",
+    command: "announce",
+    given: () => ({
+      name: name.input.value || "NAME",
+      kind: kind.select.value,
+      vi: "vi.txt",
+      en: "en.txt",
     }),
-    command: () =>
-      commandText("announce", {
-        name: name.input.value || "NAME",
-        kind: kind.select.value,
-        vi: "vi.txt",
-        en: "en.txt",
-      }),
+    body: () => ({
+      name: name.input.value,
+      kind: kind.select.value,
+      vi: vi.input.value,
+      en: en.input.value,
+    }),
     action: t("announce.send"),
     isDangerous: true,
     ...(done && { done }),

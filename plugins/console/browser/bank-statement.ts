@@ -1,14 +1,15 @@
+import { badge } from "../../page-parts/browser/badge.ts";
 import { el, fill } from "../../page-parts/browser/dom.ts";
 import { failureText } from "../../page-parts/browser/failure.ts";
 import { field, notice } from "../../page-parts/browser/form.ts";
 import { dayLong, number, vnd } from "../../page-parts/browser/format.ts";
 import { card } from "../../page-parts/browser/page-head.ts";
-import { BASE } from "./base.ts";
+import { type Column, figures } from "../../page-parts/browser/table.ts";
 import { openChange } from "./change.ts";
 import { commandLine, commandText } from "./command-line.ts";
+import { customerLink } from "./customer-link.ts";
 import { section } from "./section.ts";
 import { may, post } from "./session.ts";
-import { type Column, figures } from "./table.ts";
 import { t } from "./text.ts";
 import { transferLink } from "./transfer-changes.ts";
 
@@ -75,9 +76,10 @@ export function statementPart(): HTMLElement {
         title: t("bankfile.record"),
         about: el("p", {}, t("bankfile.record.about", { count: number(open) })),
         fields: [],
-        request: () => ({ path: "/transfers/import", body: { file } }),
-        command: () => commandText("transfer import", { file: "statement.csv" }),
-        action: t("bankfile.record"),
+        path: "/transfers/import",
+        command: "transfer import",
+        given: () => ({ file: "statement.csv" }),
+        body: () => ({ file }),
         done: (reply) => fill(place, outcome(reply as Compared, file)),
       });
     });
@@ -127,12 +129,7 @@ export function statementPart(): HTMLElement {
           ...columns<Compared["transfers"][number]>(),
           {
             title: t("customers.state"),
-            cell: ({ outcome: is }) =>
-              el(
-                "span",
-                { class: `badge ${is === "known" ? "good" : "info"}` },
-                t(`bankfile.${is}`),
-              ),
+            cell: ({ outcome: is }) => badge(is === "known" ? "good" : "info", t(`bankfile.${is}`)),
           },
           { title: t("bankfile.alike"), cell: ({ alike }) => transferLink(alike) },
         ],
@@ -161,7 +158,7 @@ function rank(outcome: "known" | "new" | "unclear"): number {
 
 function columns<Row extends Booked>(): Column<Row>[] {
   return [
-    { title: t("report.day"), cell: ({ day }: Row) => (day === null ? "–" : dayLong(day)) },
+    { title: t("day"), cell: ({ day }: Row) => (day === null ? "–" : dayLong(day)) },
     { title: t("amount"), isNumber: true, cell: ({ amount_vnd }: Row) => vnd(amount_vnd) },
     { title: t("money.content"), cell: ({ content }: Row) => content ?? "" },
     {
@@ -170,8 +167,7 @@ function columns<Row extends Booked>(): Column<Row>[] {
     },
     {
       title: t("money.owner"),
-      cell: ({ account }: Row) =>
-        account !== null && el("a", { href: `${BASE}/customers/${account}` }, t("show")),
+      cell: ({ account }: Row) => account !== null && customerLink(account, t("show")),
     },
   ];
 }

@@ -1,19 +1,20 @@
+import { badge } from "../../page-parts/browser/badge.ts";
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { dateTimeExact, exactVnd, number, seconds, vnd } from "../../page-parts/browser/format.ts";
+import type { Column } from "../../page-parts/browser/table.ts";
 import { BASE } from "./base.ts";
 import type { Call, Refused } from "./contract.ts";
-import type { Column } from "./table.ts";
 import { t } from "./text.ts";
 
 /** The columns of a list of calls. The time leads to the call's story. */
 export function callColumns(): readonly Column<Call>[] {
   return [
     {
-      title: t("calls.time"),
+      title: t("time"),
       cell: ({ call_id, at }) => el("a", { href: `${BASE}/calls/${call_id}` }, dateTimeExact(at)),
     },
     {
-      title: t("calls.model"),
+      title: t("model"),
       cell: ({ model, mapped_from }) =>
         mapped_from === null ? model : [model, " ", el("small", { class: "hint" }, mapped_from)],
     },
@@ -32,15 +33,15 @@ export function callColumns(): readonly Column<Call>[] {
         provider_cost_vnd === null ? t("unknown") : vnd(provider_cost_vnd),
     },
     { title: t("calls.latency"), isNumber: true, cell: ({ latency_ms }) => seconds(latency_ms) },
-    { title: t("calls.status"), cell: ({ status, outcome }) => statusBadge(status, outcome) },
+    { title: t("status"), cell: ({ status, outcome }) => statusBadge(status, outcome) },
   ];
 }
 
 export function refusedColumns(): readonly Column<Refused>[] {
   return [
-    { title: t("calls.time"), cell: ({ at }) => dateTimeExact(at) },
-    { title: t("calls.model"), cell: ({ model, endpoint }) => model ?? endpoint },
-    { title: t("calls.status"), cell: ({ status }) => statusBadge(status, "refused") },
+    { title: t("time"), cell: ({ at }) => dateTimeExact(at) },
+    { title: t("model"), cell: ({ model, endpoint }) => model ?? endpoint },
+    { title: t("status"), cell: ({ status }) => statusBadge(status, "refused") },
     { title: t("calls.cause"), cell: ({ cause }) => cause },
     {
       title: t("calls.id"),
@@ -54,7 +55,7 @@ export function statusBadge(status: number, outcome: string): HTMLElement {
   const isGood = status === 200 && outcome === "complete";
   const isBad = status >= 400 || outcome === "broken";
   const text = outcome === "complete" || outcome === "refused" ? status : `${status} ${outcome}`;
-  return el("span", { class: `badge ${isGood ? "good" : isBad ? "bad" : "info"}` }, text);
+  return badge(isGood ? "good" : isBad ? "bad" : "info", text);
 }
 
 /** An amount that is red if the call cost the operator more. */

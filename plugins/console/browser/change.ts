@@ -1,11 +1,11 @@
 import { toast } from "../../page-parts/browser/announce.ts";
 import { ApiError } from "../../page-parts/browser/api-error.ts";
-import { openDialog } from "../../page-parts/browser/dialog.ts";
+import { closeButton, openDialog } from "../../page-parts/browser/dialog.ts";
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { failureText } from "../../page-parts/browser/failure.ts";
 import { type Field, field, notice } from "../../page-parts/browser/form.ts";
 import { BASE } from "./base.ts";
-import { commandLine } from "./command-line.ts";
+import { commandLine, commandText, type Options } from "./command-line.ts";
 import { sentenceOf } from "./gateway-sentences.ts";
 import { post, prove } from "./session.ts";
 import { t } from "./text.ts";
@@ -15,13 +15,18 @@ interface Change {
   /** A text above the fields. */
   readonly about?: Child;
   readonly fields: readonly Pick<Field, "element">[];
-  /** The path and the body of the request, as the fields are now. Undefined: nothing is to change, so the form closes. */
-  request(): Request | undefined | Promise<Request>;
+  readonly path: string;
+  /** The command that does the same, and its options that the path says. */
+  readonly command: string;
+  readonly of?: Options;
+  /** The other options, as the fields are now, which are the body of the request too. Default: none. */
+  given?(): Options;
+  /** The body, if it says more or less than the command. Undefined: nothing is to change, so the form closes. */
+  body?(): object | undefined | Promise<object>;
   /** Sends it, and leaves the form open. Default: it is sent, and the form closes. */
   send?(path: string, body: object): Promise<void>;
-  /** The command that does the same. */
-  command(): string;
-  readonly action: string;
+  /** Default: the title. */
+  readonly action?: string;
   readonly isDangerous?: boolean;
   /** True if it moves money: then the gateway first says what it does to whose balance, and waits. */
   readonly movesMoney?: boolean;
@@ -31,23 +36,19 @@ interface Change {
   done?(reply: unknown): void | Promise<void>;
 }
 
-interface Request {
-  readonly path: string;
-  readonly body: object;
-}
-
 /**
  * Opens a form for a change. It is sent after a second look: of an amount the gateway itself says whose balance it changes,
  * and from how much.
  */
 export function openChange(change: Change): void {
+  const { path, action = change.title } = change;
   const problem = el("div", { role: "alert" });
   const question = el("div", { class: "stack" });
   const command = el("div");
   const send = el(
     "button",
     { type: "submit", class: change.isDangerous ? "danger" : "primary" },
-    change.action,
+    action,
   );
   const form = el(
     "form",
@@ -56,12 +57,7 @@ export function openChange(change: Change): void {
     change.fields.map(({ element }) => element),
     question,
     problem,
-    el(
-      "div",
-      { class: "row end" },
-      el("button", { type: "button", onclick: () => dialog.close() }, t("cancel")),
-      send,
-    ),
+    el("div", { class: "row end" }, closeButton(t("cancel")), send),
     el("details", {}, el("summary", {}, t("command.same")), command),
   );
   const dialog = openDialog(change.title, form);
@@ -72,12 +68,15 @@ export function openChange(change: Change): void {
   // Then it counts once, and "counted before" is what was wanted.
   let isSentAgain = false;
 
-  const showCommand = () => fill(command, commandLine(change.command()));
+  const showCommand = () => {
+    const options = { ...change.of, ...change.given?.() };
+    fill(command, commandLine(commandText(change.command, options)));
+  };
   // A changed amount is another question.
   form.addEventListener("input", () => {
     isConfirmed = false;
     fill(question);
-    fill(send, change.action);
+    fill(send, action);
     showCommand();
   });
   showCommand();
@@ -124,9 +123,8 @@ export function openChange(change: Change): void {
     try {
       if (proof) await prove(proof.value);
       askForProof(false);
-      const request = await change.request();
-      if (request === undefined) return dialog.close();
-      const { path, body } = request;
+      const body = change.body ? await change.body() : (change.given?.() ?? {});
+      if (body === undefined) return dialog.close();
       if (change.send) return await change.send(path, body);
       const isFirst = change.movesMoney && !isConfirmed;
       const reply = await post<{ readonly applied?: boolean }>(
@@ -152,6 +150,11 @@ export function openChange(change: Change): void {
     }
   });
   form.querySelector<HTMLElement>("input, textarea, select")?.focus();
+}
+
+/** The field for why a change is made. */
+export function reasonField(hint?: Child): Field {
+  return field(t("reason"), { required: true, maxlength: 500 }, hint);
 }
 
 /** A reference for one movement, made once for a form: sent twice, it counts once. */

@@ -2,14 +2,16 @@ import { copyButton } from "../../page-parts/browser/copy.ts";
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { t } from "./text.ts";
 
-/** Options of a command by their names; empty ones are left out. */
-type Options = Readonly<Record<string, string | number | undefined>>;
+/** Options of a command by their names, or as bodies of requests spell them; empty ones are left out, and true is a flag. */
+export type Options = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Returns a command as a shell takes it. */
 export function commandText(words: string, options: Options = {}): string {
-  const given = Object.entries(options).flatMap(([name, value]) =>
-    value === undefined || value === "" ? [] : [` --${name} ${quoted(String(value))}`],
-  );
+  const given = Object.entries(options).flatMap(([field, value]) => {
+    if (value === undefined || value === "" || value === false) return [];
+    const name = field.replaceAll("_", "-");
+    return value === true ? [` --${name}`] : [` --${name} ${quoted(String(value))}`];
+  });
   const { command = "" } = document.documentElement.dataset;
   return `${command} ${words}${given.join("")}`;
 }

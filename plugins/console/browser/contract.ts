@@ -14,7 +14,6 @@ export interface Wallet {
   readonly balance_vnd: string;
   readonly held_vnd: string;
   readonly available_vnd: string;
-  readonly pending_vnd: string;
 }
 
 export interface Key extends LimitedKey {
@@ -22,7 +21,6 @@ export interface Key extends LimitedKey {
   readonly name: string;
   readonly prefix: string;
   readonly status: "active" | "revoked";
-  readonly requests_per_minute: number | null;
   readonly created_at: string;
   readonly revoked_at: string | null;
 }
@@ -240,12 +238,9 @@ export interface MoneyReport extends Sums {
   readonly credits_vnd: string;
   readonly bonuses_vnd: string;
   readonly vouchers_vnd: string;
-  readonly taken_back_vnd: string;
   readonly refunds_vnd: string;
-  readonly adjustments_vnd: string;
   readonly owed_vnd: string;
   readonly owed_gifts_vnd: string;
-  readonly gifts_spent_vnd: string;
 }
 
 /** A batch of vouchers. */
@@ -310,7 +305,6 @@ export interface Upstream {
     readonly breaker: string;
     readonly failures: number;
     readonly last_failure: Failure | null;
-    readonly retry_in_ms: number;
   }[];
   readonly keys: readonly {
     readonly key: string | null;
@@ -519,7 +513,6 @@ export interface ArchivedMonth {
 
 export interface Backup {
   readonly at: string;
-  readonly age_seconds: number;
   readonly is_old: boolean;
   readonly bytes: number;
 }

@@ -1,3 +1,4 @@
+import { badge } from "../../page-parts/browser/badge.ts";
 import { el, fill } from "../../page-parts/browser/dom.ts";
 import { notice } from "../../page-parts/browser/form.ts";
 import {
@@ -14,17 +15,16 @@ import {
 } from "../../page-parts/browser/format.ts";
 import { shownLimits } from "../../page-parts/browser/key-limits.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
+import { type Column, figures } from "../../page-parts/browser/table.ts";
 import { textIfAny } from "../../page-parts/browser/text.ts";
 import {
   openDiscount,
   openEmail,
   openMovement,
   openReasoned,
-  openStanding,
   openWelcome,
 } from "./account-changes.ts";
 import { setQuery } from "./address.ts";
-import { badge, stateBadge } from "./badge.ts";
 import { BASE } from "./base.ts";
 import { callColumns, refusedColumns } from "./call-columns.ts";
 import { commandLine, commandText } from "./command-line.ts";
@@ -43,7 +43,7 @@ import { keyChangeColumns } from "./key-columns.ts";
 import { movementCause } from "./movements.ts";
 import { section, smallButton } from "./section.ts";
 import { get, hasCommand, may } from "./session.ts";
-import { type Column, figures } from "./table.ts";
+import { stateBadge } from "./state-badge.ts";
 import { t } from "./text.ts";
 import { whenChosen } from "./when-chosen.ts";
 
@@ -100,6 +100,7 @@ async function read(id: string): Promise<Customer> {
 function head(account: WholeAccount, done: Done): HTMLElement {
   const button = (text: string, open: () => void) =>
     el("button", { type: "button", onclick: open }, text);
+  const standing = account.status === "active" ? "suspend" : "resume";
   return pageHead(
     account.email,
     [el("code", {}, account.id), " ", stateBadge(account.status)],
@@ -108,10 +109,7 @@ function head(account: WholeAccount, done: Done): HTMLElement {
       button(t("account.debit"), () => openMovement(account, -1, done)),
       button(t("account.discount"), () => openDiscount(account, done)),
     ],
-    may("support") &&
-      button(t(account.status === "active" ? "account.suspend" : "account.resume"), () =>
-        openStanding(account, done),
-      ),
+    may("support") && button(t(`account.${standing}`), () => openReasoned(account, standing, done)),
   );
 }
 
@@ -169,7 +167,7 @@ function sections(customer: Customer, done: Done): (HTMLElement | undefined)[] {
       ),
       rows: actions,
       columns: [
-        { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
+        { title: t("time"), cell: ({ at }) => dateTime(at) },
         { title: t("audit.what"), cell: ({ sentence }) => sentence },
         { title: t("reason"), cell: ({ reason }) => (reason === null ? "" : String(reason)) },
         { title: t("audit.who"), cell: ({ operator }) => operator },
@@ -194,7 +192,7 @@ function walletCard(account: WholeAccount, ledger: Ledger): HTMLElement {
   return card(
     t("account.wallet"),
     figures([
-      { name: t("customers.balance"), ...amount(wallet?.balance_vnd), href: all },
+      { name: t("balance"), ...amount(wallet?.balance_vnd), href: all },
       { name: t("account.available"), ...amount(wallet?.available_vnd), href: all },
       { name: t("account.held"), ...amount(wallet?.held_vnd), href: `${BASE}/books` },
       {
@@ -259,11 +257,11 @@ function monthSection({ id, email }: Account, months: readonly ClosedMonth[]): H
     rows: months,
     columns: [
       {
-        title: t("statement.month"),
+        title: t("money.month"),
         cell: ({ month }) => el("a", { href: monthOf(id, month) }, monthName(month)),
       },
-      { title: t("statement.opening"), isNumber: true, cell: (one) => exactVnd(one.opening_vnd) },
-      { title: t("statement.closing"), isNumber: true, cell: (one) => exactVnd(one.closing_vnd) },
+      { title: t("money.opening"), isNumber: true, cell: (one) => exactVnd(one.opening_vnd) },
+      { title: t("money.closing"), isNumber: true, cell: (one) => exactVnd(one.closing_vnd) },
       {
         title: t("invoice"),
         cell: ({ month }) =>
@@ -347,7 +345,7 @@ function periodForm(from: string, to: string, changed: () => Promise<void>): HTM
 
 function movementColumns(id: string): readonly Column<Movement>[] {
   return [
-    { title: t("movement.at"), cell: ({ at, day }) => (at === null ? dayLong(day) : dateTime(at)) },
+    { title: t("time"), cell: ({ at, day }) => (at === null ? dayLong(day) : dateTime(at)) },
     {
       title: t("movement.what"),
       cell: ({ kind, calls, day, reason }) =>
@@ -355,7 +353,7 @@ function movementColumns(id: string): readonly Column<Movement>[] {
           ? el(
               "a",
               { href: `${BASE}/calls?account=${id}&from=${day}&to=${day}` },
-              t("movement.charges", { count: number(calls) }),
+              t("calls.count", { count: number(calls) }),
             )
           : [t(`movement.${kind}`), " ", el("small", { class: "hint" }, reason ?? "")],
     },
@@ -381,7 +379,7 @@ function keyColumns(done: Done): readonly Column<Key>[] {
         el("small", { class: "hint" }, date(created_at)),
       ],
     },
-    { title: t("key.limits"), cell: (key) => shownLimits(key) || "–" },
+    { title: t("keys.limits"), cell: (key) => shownLimits(key) || "–" },
     ...keyChangeColumns(done),
   ];
 }

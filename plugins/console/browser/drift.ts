@@ -4,11 +4,11 @@ import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { failureText } from "../../page-parts/browser/failure.ts";
 import { field, notice } from "../../page-parts/browser/form.ts";
 import { exactVnd, number } from "../../page-parts/browser/format.ts";
+import { pairs } from "../../page-parts/browser/table.ts";
 import { openChange } from "./change.ts";
 import { commandLine, commandText } from "./command-line.ts";
 import type { Drift, Reconciled } from "./contract.ts";
 import { get, may } from "./session.ts";
-import { pairs } from "./table.ts";
 import { t } from "./text.ts";
 
 type Row = Pick<Reconciled["rows"][number], "account_id" | "purse">;
@@ -30,20 +30,18 @@ export async function openDrift({ account_id: account, purse }: Row, done: () =>
     return;
   }
   const reason = field(t("reason"), { maxlength: 500, value: "drift" });
-  const given = () => (reason.input.value === "" ? {} : { reason: reason.input.value });
   openChange({
     title: t("drift"),
     about,
     fields: [reason],
-    request: () => ({
-      path,
-      body: { difference_vnd: drift.difference_vnd, ...named, ...given() },
+    path,
+    command: "drift mend",
+    of: { account },
+    given: () => ({
+      ...named,
+      difference_vnd: drift.difference_vnd,
+      reason: reason.input.value || undefined,
     }),
-    command: () =>
-      commandText("drift mend", {
-        ...{ account, ...named, "difference-vnd": drift.difference_vnd },
-        ...given(),
-      }),
     action: t("drift.mend"),
     movesMoney: purse === null,
     done,

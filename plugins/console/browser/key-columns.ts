@@ -1,12 +1,13 @@
+import { badge } from "../../page-parts/browser/badge.ts";
 import { copyButton } from "../../page-parts/browser/copy.ts";
 import { el } from "../../page-parts/browser/dom.ts";
 import { hasEnded } from "../../page-parts/browser/key-limits.ts";
-import { badge, stateBadge } from "./badge.ts";
+import type { Column } from "../../page-parts/browser/table.ts";
 import type { Key } from "./contract.ts";
 import { openLimits, openPause, openRevoke } from "./key-changes.ts";
 import { smallButton } from "./section.ts";
 import { may } from "./session.ts";
-import type { Column } from "./table.ts";
+import { stateBadge } from "./state-badge.ts";
 import { t } from "./text.ts";
 
 /** The columns of keys that say if one is in use, and change that: as a customer's page has them, and the search. */
@@ -28,11 +29,11 @@ export function keyChangeColumns(done: () => Promise<void>): readonly Column<Key
           { class: "row" },
           key.status === "active" &&
             may("support") && [
-              smallButton(t("key.limits"), key.name, () => openLimits(key, done)),
+              smallButton(t("keys.limits"), key.name, () => openLimits(key, done)),
               smallButton(t(key.limits.paused ? "key.resume" : "key.pause"), key.name, () =>
                 openPause(key, done),
               ),
-              smallButton(t("key.revoke"), key.name, () => openRevoke(key, done), "danger"),
+              smallButton(t("keys.revoke"), key.name, () => openRevoke(key, done), "danger"),
             ],
           copyButton(`${t("key.id")}: ${key.name}`, () => key.id, t("key.id")),
         ),

@@ -4,11 +4,12 @@ import { busy, choice, field, notice } from "../../page-parts/browser/form.ts";
 import { number } from "../../page-parts/browser/format.ts";
 import { icon } from "../../page-parts/browser/icons.ts";
 import { card, failed, waiting } from "../../page-parts/browser/page-head.ts";
+import { type Column, lineOf, table } from "../../page-parts/browser/table.ts";
 import { setQuery } from "./address.ts";
 import { commandLine } from "./command-line.ts";
 import { downloadCsv } from "./download.ts";
+import { findAccount } from "./find-account.ts";
 import { withoutSecret } from "./secret.ts";
-import { type Column, lineOf, table } from "./table.ts";
 import { t } from "./text.ts";
 import { whenChosen } from "./when-chosen.ts";
 
@@ -104,7 +105,7 @@ export function list<Row extends object>(
     const request = latest;
     place.setAttribute("aria-busy", "true");
     try {
-      const found = await of.load(bar.value(), SHOWN, {});
+      const found: Found<Row> = await pageOf(of, bar.value(), SHOWN, {});
       if (signal.aborted || request !== latest) return;
       readAt = Date.now();
       shown = [...found.rows];
@@ -127,7 +128,7 @@ export function list<Row extends object>(
 
   const loadMore = async () => {
     const request = latest;
-    const found = await of.load(bar.value(), SHOWN, next ?? {});
+    const found: Found<Row> = await pageOf(of, bar.value(), SHOWN, next ?? {});
     if (signal.aborted || request !== latest) return;
     shown.push(...found.rows);
     next = found.next;
@@ -156,7 +157,7 @@ export function list<Row extends object>(
       const request = latest;
       // A form stays as it is until it is closed.
       if (shown.length > SHOWN || document.querySelector("dialog[open]")) return false;
-      const found = await of.load(bar.value(), SHOWN, {});
+      const found: Found<Row> = await pageOf(of, bar.value(), SHOWN, {});
       const isSame = JSON.stringify(found.rows) === JSON.stringify(shown);
       // More rows go on from the last one that is shown.
       const isLonger = shown.length > SHOWN || more.hasAttribute("aria-busy");
@@ -177,12 +178,36 @@ async function allRows<Row>(of: ListOf<Row>, filters: Filters) {
   let next: Filters | undefined = {};
   let isCut = false;
   for (let pages = 0; next && pages < PAGES_MAX && !of.signal.aborted; pages += 1) {
-    const found: Found<Row> = await of.load(filters, PAGE_MAX, next);
+    const found: Found<Row> = await pageOf(of, filters, PAGE_MAX, next);
     rows.push(...found.rows);
     next = found.next;
     isCut = found.isCut === true;
   }
   return { rows, isCut: isCut || next !== undefined };
+}
+
+/** Loads a page of rows. The filter `account` may be an address, which the API does not take. */
+async function pageOf<Row>(
+  of: ListOf<Row>,
+  filters: Filters,
+  limit: number,
+  next: Filters,
+): Promise<Found<Row>> {
+  const { account } = filters;
+  if (account === undefined) return of.load(filters, limit, next);
+  const id = await findAccount(account);
+  if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
+  return of.load({ ...filters, account: id }, limit, next);
+}
+
+/** Rows that the API has limited: if they are so many, the next page begins before the last one. */
+export function limited<Row>(
+  rows: readonly Row[],
+  limit: number,
+  idOf: (row: Row) => string,
+): Found<Row> {
+  const last = rows.at(-1);
+  return { rows, next: last && rows.length === limit ? { before: idOf(last) } : undefined };
 }
 
 function filterBar(filters: readonly Filter[], changed: () => void) {
@@ -214,7 +239,7 @@ function filterBar(filters: readonly Filter[], changed: () => void) {
   };
   const element = el(
     "form",
-    { class: "card filters", "aria-label": t("list.filters"), role: "search" },
+    { class: "card filters", "aria-label": t("filters"), role: "search" },
     inputs.map((input) => input.element),
   );
   whenChosen(element, update);

@@ -1,11 +1,9 @@
 import { mountAnnouncements } from "../../page-parts/browser/announce.ts";
-import { el, fill } from "../../page-parts/browser/dom.ts";
-import { failureText } from "../../page-parts/browser/failure.ts";
+import { el } from "../../page-parts/browser/dom.ts";
 import { awaitFont, loadFont } from "../../page-parts/browser/font.ts";
-import { notice } from "../../page-parts/browser/form.ts";
 import { icon } from "../../page-parts/browser/icons.ts";
 import { go, show, startRouter } from "../../page-parts/browser/router.ts";
-import { showBare, showShell } from "../../page-parts/browser/shell.ts";
+import { showShell, showTrouble } from "../../page-parts/browser/shell.ts";
 import type { Site } from "../../page-parts/browser/site.ts";
 import { rememberLanguage } from "../../page-parts/browser/text.ts";
 import { BASE } from "./base.ts";
@@ -77,15 +75,7 @@ async function start(): Promise<void> {
   try {
     await Promise.all([commands, awaitFont()]);
   } catch (error) {
-    fill(
-      showBare(BASE),
-      el(
-        "div",
-        { class: "auth" },
-        notice("bad", failureText(error)),
-        el("button", { type: "button", onclick: () => location.reload() }, t("retry")),
-      ),
-    );
+    showTrouble(BASE, error);
     return;
   }
   isTried = true;

@@ -1,11 +1,12 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { dateTime, dayBefore, exactVnd, vnd } from "../../page-parts/browser/format.ts";
+import type { Figure } from "../../page-parts/browser/table.ts";
 import { BASE } from "./base.ts";
 import { commandText } from "./command-line.ts";
 import type { ListedMovement, MoneyReport, Movement } from "./contract.ts";
-import { list } from "./list.ts";
+import { customerLink } from "./customer-link.ts";
+import { limited, list } from "./list.ts";
 import { get } from "./session.ts";
-import type { Figure } from "./table.ts";
 import { t } from "./text.ts";
 
 const KINDS = [
@@ -72,11 +73,10 @@ export function movementList(signal: AbortSignal): HTMLElement {
       { name: "to", label: t("to"), type: "date", standard: dayBefore(0) },
     ],
     columns: [
-      { title: t("movement.at"), cell: ({ at }) => dateTime(at) },
+      { title: t("time"), cell: ({ at }) => dateTime(at) },
       {
         title: t("money.owner"),
-        cell: ({ account_id, email }) =>
-          el("a", { href: `${BASE}/customers/${account_id}` }, email ?? account_id),
+        cell: ({ account_id, email }) => customerLink(account_id, email),
       },
       {
         title: t("movement.what"),
@@ -96,8 +96,7 @@ export function movementList(signal: AbortSignal): HTMLElement {
     ],
     async load(filters, limit, next) {
       const rows = await get<ListedMovement[]>("/movements", { ...filters, limit, ...next });
-      const last = rows.at(-1);
-      return { rows, next: last && rows.length === limit ? { before: last.entry } : undefined };
+      return limited(rows, limit, ({ entry }) => entry);
     },
     command: (filters) => commandText("movement list", filters),
     file: "movements",

@@ -1,15 +1,15 @@
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { failureText } from "../../page-parts/browser/failure.ts";
-import { field, notice } from "../../page-parts/browser/form.ts";
+import { notice } from "../../page-parts/browser/form.ts";
 import { dateTime, number } from "../../page-parts/browser/format.ts";
 import { card } from "../../page-parts/browser/page-head.ts";
+import type { Column } from "../../page-parts/browser/table.ts";
 import { openAnnouncement } from "./announcement.ts";
-import { openChange } from "./change.ts";
+import { openChange, reasonField } from "./change.ts";
 import { commandLine, commandText } from "./command-line.ts";
 import type { PriceChange, Reloaded } from "./contract.ts";
 import { section } from "./section.ts";
 import { hasCommand, may, post } from "./session.ts";
-import type { Column } from "./table.ts";
 import { t } from "./text.ts";
 
 /** Reads the config's file again: first what it would change, then, after a second look, at every gateway. */
@@ -60,14 +60,14 @@ export function reloadPart(): HTMLElement {
 }
 
 function openReload(done: (found: Reloaded) => void): void {
-  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const reason = reasonField();
   openChange({
     title: t("reload.apply"),
     about: el("p", {}, t("reload.apply.about")),
     fields: [reason],
-    request: () => ({ path: "/reload", body: { reason: reason.input.value } }),
-    command: () => commandText("reload", { reason: reason.input.value }),
-    action: t("reload.apply"),
+    path: "/reload",
+    command: "reload",
+    given: () => ({ reason: reason.input.value }),
     isDangerous: true,
     done: (reply) => done(reply as Reloaded),
   });
@@ -101,7 +101,7 @@ function draftOf({ announcement_vi: vi, announcement_en: en }: Reloaded): Child 
 export function priceColumns<Row extends PriceChange>(): Column<Row>[] {
   return [
     {
-      title: t("calls.model"),
+      title: t("model"),
       cell: ({ model, kind }) => [model ?? "", " ", el("small", { class: "hint" }, kind)],
     },
     { title: t("audit.what"), cell: ({ change }) => t(`price.change.${change}`) },

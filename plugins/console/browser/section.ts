@@ -1,11 +1,11 @@
 import { announce } from "../../page-parts/browser/announce.ts";
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { notice } from "../../page-parts/browser/form.ts";
+import { type Column, lineOf, table } from "../../page-parts/browser/table.ts";
 import { setQuery } from "./address.ts";
 import { commandLine } from "./command-line.ts";
 import { downloadCsv } from "./download.ts";
 import { withoutSecret } from "./secret.ts";
-import { type Column, lineOf, table } from "./table.ts";
 import { t } from "./text.ts";
 
 const SEEN_MAX = 12;

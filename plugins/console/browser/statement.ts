@@ -1,15 +1,22 @@
 import { type Child, el, fill } from "../../page-parts/browser/dom.ts";
 import { notice } from "../../page-parts/browser/form.ts";
-import { dateTime, exactVnd, monthName, number, vnd } from "../../page-parts/browser/format.ts";
+import {
+  dateTime,
+  dayLong,
+  exactVnd,
+  monthName,
+  number,
+  vnd,
+} from "../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
+import { figures, pairs } from "../../page-parts/browser/table.ts";
 import { textIfAny } from "../../page-parts/browser/text.ts";
-import { BASE } from "./base.ts";
 import { commandText } from "./command-line.ts";
 import type { Party, Statement } from "./contract.ts";
 import { monthOf } from "./customer.ts";
+import { customerLink } from "./customer-link.ts";
 import { section } from "./section.ts";
 import { get } from "./session.ts";
-import { figures, pairs } from "./table.ts";
 import { t } from "./text.ts";
 
 /** The closed statement of a customer's month, with the data of its VAT invoice. */
@@ -20,7 +27,7 @@ export async function showStatement(
   signal: AbortSignal,
 ): Promise<void> {
   const place = el("div", { class: "grid" });
-  const owner = el("a", { href: `${BASE}/customers/${account}` }, account);
+  const owner = customerLink(account);
   fill(root, pageHead(`${t("statement.title")}: ${monthName(month)}`, owner), place);
   await loadInto(place, signal, async () => {
     const path = `/accounts/${encodeURIComponent(account)}/statement`;
@@ -51,9 +58,9 @@ function parts(statement: Statement): Child[] {
     card(
       t("statement.title"),
       figures([
-        { name: t("statement.opening"), ...figure(statement.opening_vnd), href },
+        { name: t("money.opening"), ...figure(statement.opening_vnd), href },
         ...sums.map(([name, amount]) => ({ name: kindText(name), ...figure(amount), href })),
-        { name: t("statement.closing"), ...figure(statement.closing_vnd), href },
+        { name: t("money.closing"), ...figure(statement.closing_vnd), href },
       ]),
       el("p", { class: "hint" }, t("statement.closed", { place, at: dateTime(closed_at) })),
       el("p", {}, el("code", {}, digest)),
@@ -62,7 +69,7 @@ function parts(statement: Statement): Child[] {
       title: t("statement.rows"),
       rows,
       columns: [
-        { title: t("report.day"), cell: ({ day }) => day.split("-").reverse().join("/") },
+        { title: t("day"), cell: ({ day }) => dayLong(day) },
         {
           title: t("movement.what"),
           cell: ({ kind, model, note }) =>

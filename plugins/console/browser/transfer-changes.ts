@@ -3,10 +3,10 @@ import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { field, notice } from "../../page-parts/browser/form.ts";
 import { vnd } from "../../page-parts/browser/format.ts";
 import { BASE } from "./base.ts";
-import { openChange } from "./change.ts";
-import { commandText } from "./command-line.ts";
+import { openChange, reasonField } from "./change.ts";
 import type { Transfer } from "./contract.ts";
 import { findAccount } from "./find-account.ts";
+import { smallButton } from "./section.ts";
 import { may } from "./session.ts";
 import { t } from "./text.ts";
 
@@ -15,12 +15,7 @@ type Done = () => Promise<void>;
 /** The changes that a transfer allows in its state. */
 export function transferButtons(transfer: Transfer, done: Done): Child {
   const name = `${vnd(transfer.amount_vnd ?? 0)}, ${transfer.id}`;
-  const button = (text: string, open: () => void) =>
-    el(
-      "button",
-      { type: "button", class: "small", "aria-label": `${text}: ${name}`, onclick: open },
-      text,
-    );
+  const button = (text: string, open: () => void) => smallButton(text, name, open);
   const { state } = transfer;
   if (!may("money")) return false;
   return el(
@@ -50,21 +45,20 @@ export function openAssign(transfer: Transfer, done: Done, to = ""): void {
     title: t("transfer.assign"),
     about: [about(transfer), alikeNotice(transfer)],
     fields: [owner, reason],
-    async request() {
-      const path = pathOf(transfer, "assign");
+    path: pathOf(transfer, "assign"),
+    command: "transfer assign",
+    of: { transfer: transfer.id },
+    given: () => ({
+      [isOrder() ? "order" : "account"]: named(),
+      reason: reason.input.value,
+    }),
+    async body() {
       const given = { reason: reason.input.value };
-      if (isOrder()) return { path, body: { order: named(), ...given } };
+      if (isOrder()) return { order: named(), ...given };
       const account = await findAccount(named());
       if (account === undefined) throw new ApiError(404, null, t("calls.noaccount"), null);
-      return { path, body: { account, ...given } };
+      return { account, ...given };
     },
-    command: () =>
-      commandText("transfer assign", {
-        transfer: transfer.id,
-        [isOrder() ? "order" : "account"]: named(),
-        reason: reason.input.value,
-      }),
-    action: t("transfer.assign"),
     movesMoney: true,
     done,
   });
@@ -78,16 +72,10 @@ function openReverse(transfer: Transfer, done: Done): void {
     title: t("transfer.reverse"),
     about: [about(transfer), el("p", {}, t("transfer.reverse.about"))],
     fields: [reason, { element }],
-    request: () => ({
-      path: pathOf(transfer, "reverse"),
-      body: { reason: reason.input.value, as_much_as_there_is: rest.checked },
-    }),
-    command: () => {
-      const given = { transfer: transfer.id, reason: reason.input.value };
-      const command = commandText("transfer reverse", given);
-      return rest.checked ? `${command} --as-much-as-there-is` : command;
-    },
-    action: t("transfer.reverse"),
+    path: pathOf(transfer, "reverse"),
+    command: "transfer reverse",
+    of: { transfer: transfer.id },
+    given: () => ({ reason: reason.input.value, as_much_as_there_is: rest.checked }),
     isDangerous: true,
     movesMoney: true,
     done,
@@ -101,10 +89,10 @@ function openEnd(transfer: Transfer, how: "ignore" | "return", done: Done): void
     title: t(`transfer.${how}`),
     about: [about(transfer), el("p", {}, t(`transfer.${how}.about`))],
     fields: [reason],
-    request: () => ({ path: pathOf(transfer, how), body: { reason: reason.input.value } }),
-    command: () =>
-      commandText(`transfer ${how}`, { transfer: transfer.id, reason: reason.input.value }),
-    action: t(`transfer.${how}`),
+    path: pathOf(transfer, how),
+    command: `transfer ${how}`,
+    of: { transfer: transfer.id },
+    given: () => ({ reason: reason.input.value }),
     isDangerous: how === "return",
     done,
   });
@@ -117,10 +105,6 @@ export function alikeNotice({ cause, alike }: Transfer): Child {
 
 export function transferLink(id: string | null): Child {
   return id !== null && el("a", { href: `${BASE}/money/${encodeURIComponent(id)}` }, id);
-}
-
-function reasonField() {
-  return field(t("reason"), { required: true, maxlength: 500 });
 }
 
 function about({ amount_vnd, content }: Transfer): HTMLElement {

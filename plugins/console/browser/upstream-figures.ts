@@ -1,11 +1,11 @@
 import { type Child, el } from "../../page-parts/browser/dom.ts";
 import { dayBefore, minuteOf, number, seconds, vnd } from "../../page-parts/browser/format.ts";
+import { figures } from "../../page-parts/browser/table.ts";
 import { BASE } from "./base.ts";
 import { commandText } from "./command-line.ts";
 import type { Report, SumsRow, TimeRow, Traffic, Upstream, UpstreamRow } from "./contract.ts";
 import { subsection } from "./section.ts";
 import { get, hasCommand } from "./session.ts";
-import { figures } from "./table.ts";
 import { t } from "./text.ts";
 import { lastSteps, periodOf, rowsOf, type Steps, timeBars } from "./time-bars.ts";
 
@@ -77,7 +77,7 @@ export function upstreamFigures(name: string, all: UpstreamFigures): Child {
       },
       {
         name: t("upstreams.today"),
-        value: t("upstreams.today.calls", { count: ofToday?.calls ?? 0 }),
+        value: t("calls.count", { count: ofToday?.calls ?? 0 }),
         href: `${BASE}/calls?${new URLSearchParams({ upstream: name, from: day, to: day })}`,
         note: t("upstreams.today.note", {
           cost: ofToday?.cost_vnd ? vnd(ofToday.cost_vnd) : t("unknown"),
@@ -118,7 +118,7 @@ export function upstreamRoutes({ name, routes }: Upstream): Child {
         title: t("upstreams.routes.of", { name }),
         rows: routes,
         columns: [
-          { title: t("calls.model"), cell: ({ model }) => model },
+          { title: t("model"), cell: ({ model }) => model },
           { title: t("upstreams.routes.name"), cell: ({ name: there }) => el("code", {}, there) },
           { title: t("upstreams.routes.priority"), isNumber: true, cell: (row) => row.priority },
           { title: t("upstreams.routes.weight"), isNumber: true, cell: (row) => row.weight },

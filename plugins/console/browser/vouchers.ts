@@ -1,16 +1,18 @@
 import { toast } from "../../page-parts/browser/announce.ts";
+import { badge } from "../../page-parts/browser/badge.ts";
 import { el, fill } from "../../page-parts/browser/dom.ts";
 import { choice, field } from "../../page-parts/browser/form.ts";
 import { dateTime, dayBefore, dayLong, number, vnd } from "../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../page-parts/browser/page-head.ts";
+import { pairs } from "../../page-parts/browser/table.ts";
 import { BASE } from "./base.ts";
 import { openChange } from "./change.ts";
 import { commandText } from "./command-line.ts";
 import type { VoucherBatch, WholeVoucherBatch } from "./contract.ts";
+import { customerLink } from "./customer-link.ts";
 import { downloadCsv } from "./download.ts";
-import { section } from "./section.ts";
+import { section, smallButton } from "./section.ts";
 import { get, may } from "./session.ts";
-import { pairs } from "./table.ts";
 import { t } from "./text.ts";
 
 /** The path of a batch below the page of money. */
@@ -96,21 +98,18 @@ function redemptions({ id, redemptions: rows }: WholeVoucherBatch): HTMLElement 
     rows,
     rowsMax: SHOWN_MAX,
     columns: [
-      { title: t("calls.time"), cell: ({ redeemed_at }) => dateTime(redeemed_at) },
+      { title: t("time"), cell: ({ redeemed_at }) => dateTime(redeemed_at) },
       {
         title: t("money.owner"),
-        cell: ({ account, email }) =>
-          el("a", { href: `${BASE}/customers/${account}` }, email ?? account),
+        cell: ({ account, email }) => customerLink(account, email),
       },
       { title: t("voucher.code"), cell: ({ prefix }) => el("code", {}, `${prefix}…`) },
       {
         title: t("customers.state"),
         cell: ({ credited_at }) =>
-          el(
-            "span",
-            { class: `badge ${credited_at === null ? "info" : "good"}` },
-            t(credited_at === null ? "transfer.matched" : "transfer.credited"),
-          ),
+          credited_at === null
+            ? badge("info", t("transfer.matched"))
+            : badge("good", t("transfer.credited")),
       },
     ],
     none: t("voucher.unredeemed"),
@@ -133,28 +132,21 @@ function openBatch(again: () => Promise<void>): void {
     ["once", t("yes")],
   ] as const;
   const { element, select } = choice(t("voucher.once"), options);
-  const dates = () => ({
-    until: until.input.value,
-    ...(from.input.value !== "" && { from: from.input.value }),
-  });
   openChange({
     title: t("voucher.make"),
     about: [el("p", { class: "hint" }, t("voucher.make.about")), element],
     fields: [amount, count, uses, from, until, note],
-    request: () => ({
-      path: "/vouchers",
-      body: {
-        ...{ amount_vnd: amount.input.value, note: note.input.value, ...dates() },
-        ...{ count: Number(count.input.value), uses: Number(uses.input.value) },
-        once_per_customer: select.value !== "",
-      },
+    path: "/vouchers",
+    command: "voucher create",
+    given: () => ({
+      amount_vnd: amount.input.value,
+      count: Number(count.input.value),
+      uses: Number(uses.input.value),
+      until: until.input.value,
+      from: from.input.value || undefined,
+      note: note.input.value,
+      once_per_customer: select.value !== "",
     }),
-    command: () =>
-      commandText("voucher create", {
-        ...{ "amount-vnd": amount.input.value, count: count.input.value, uses: uses.input.value },
-        ...{ ...dates(), note: note.input.value },
-      }) + (select.value === "" ? "" : " --once-per-customer"),
-    action: t("voucher.make"),
     movesMoney: true,
     async done(reply) {
       const { id, state, list: codes } = reply as VoucherBatch & { list: object[] };
@@ -173,17 +165,16 @@ function cancelButton(batch: VoucherBatch, done: () => Promise<void>): HTMLEleme
       title: text,
       about: el("p", {}, t("voucher.cancel.about", { note })),
       fields: [],
-      request: () => ({ path: `/vouchers/${id}/cancel`, body: {} }),
-      command: () => commandText("voucher cancel", { voucher: id }),
-      action: text,
+      path: `/vouchers/${id}/cancel`,
+      command: "voucher cancel",
+      of: { voucher: id },
       isDangerous: true,
       done,
     });
-  const attributes = { type: "button", class: "small", "aria-label": `${text}: ${note}` };
   return (
     may("money") &&
     (state === "open" || state === "planned" || state === "waiting") &&
-    el("button", { ...attributes, onclick: open }, text)
+    smallButton(text, note, open)
   );
 }
 
@@ -192,6 +183,12 @@ function days({ first_day, last_day }: VoucherBatch): string {
 }
 
 function stateBadge({ state }: VoucherBatch): HTMLElement {
-  const kind = { waiting: "info", open: "good", planned: "info", ended: "", cancelled: "" }[state];
-  return el("span", { class: `badge ${kind}` }, t(`voucher.${state}`));
+  const kinds = {
+    waiting: "info",
+    open: "good",
+    planned: "info",
+    ended: "",
+    cancelled: "",
+  } as const;
+  return badge(kinds[state], t(`voucher.${state}`));
 }

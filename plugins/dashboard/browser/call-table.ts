@@ -6,73 +6,61 @@ import {
   seconds,
   vnd,
 } from "../../page-parts/browser/format.ts";
+import { type Column, lineOf, table } from "../../page-parts/browser/table.ts";
 import { textIfAny } from "../../page-parts/browser/text.ts";
 import type { CallRecord } from "./contract.ts";
 import { t } from "./text.ts";
 import { showCall } from "./usage/call.ts";
 
-/** Class names for the cells. The style sheet uses them when the columns do not fit the screen. */
-const CLASSES = [
-  "at",
-  "model",
-  "key",
-  "number input",
-  "number output",
-  "number cost",
-  "number latency",
-  "status",
-] as const;
-
-/**
- * A table of calls; each opens with the calculation of its cost. On a phone each row becomes a block with its column names next to the values.
- */
-export function callTable(calls: readonly CallRecord[]): HTMLElement {
-  const columns = [
-    t("calls.time"),
-    t("calls.model"),
-    t("calls.key"),
-    t("calls.input"),
-    t("calls.output"),
-    t("calls.cost"),
-    t("calls.latency"),
-    t("calls.status"),
+/** The columns of a call. The style sheet places their cells by their kinds if they do not fit the screen. */
+function columnsOf(): readonly Column<CallRecord>[] {
+  return [
+    {
+      title: t("time"),
+      kind: "at",
+      cell: ({ at }) =>
+        el("button", { type: "button", class: "link", title: t("call.open") }, dateTimeExact(at)),
+    },
+    { title: t("model"), kind: "model", cell: modelCell },
+    {
+      title: t("calls.key"),
+      kind: "key",
+      cell: ({ key_name }) => key_name ?? t("calls.unknownkey"),
+    },
+    {
+      title: t("calls.input"),
+      kind: "number input",
+      cell: ({ input_tokens }) => number(input_tokens),
+    },
+    {
+      title: t("calls.output"),
+      kind: "number output",
+      cell: ({ output_tokens }) => number(output_tokens),
+    },
+    {
+      title: t("calls.cost"),
+      kind: "number cost",
+      cell: (call) => el("span", { title: costParts(call) }, vnd(call.cost_vnd)),
+    },
+    {
+      title: t("calls.latency"),
+      kind: "number latency",
+      cell: ({ latency_ms }) => seconds(latency_ms),
+    },
+    { title: t("status"), kind: "status", cell: statusBadge },
   ];
-  const rows = calls.map((call) => {
-    const cells = [
-      el(
-        "button",
-        { type: "button", class: "link", title: t("call.open") },
-        dateTimeExact(call.at),
-      ),
-      modelCell(call),
-      call.key_name ?? t("calls.unknownkey"),
-      number(call.input_tokens),
-      number(call.output_tokens),
-      el("span", { title: costParts(call) }, vnd(call.cost_vnd)),
-      seconds(call.latency_ms),
-      statusBadge(call),
-    ];
-    return el(
-      "tr",
-      { class: "opens", onclick: () => open(call.call_id) },
-      cells.map((cell, at) => el("td", { "data-label": columns[at], class: CLASSES[at] }, cell)),
-    );
+}
+
+/** A table of calls; each opens with the calculation of its cost. On a phone each row becomes a block of three lines. */
+export function callTable(calls: readonly CallRecord[]): HTMLElement {
+  const columns = columnsOf();
+  const lines = calls.map((call) => {
+    const line = lineOf(columns, call);
+    line.classList.add("opens");
+    line.addEventListener("click", () => open(call.call_id));
+    return line;
   });
-  return el(
-    "table",
-    { class: "data calls" },
-    el("caption", { class: "hidden" }, t("calls.caption")),
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        columns.map((name, at) => el("th", { scope: "col", class: CLASSES[at] }, name)),
-      ),
-    ),
-    el("tbody", {}, rows),
-  );
+  return table(t("calls.caption"), columns, lines, "data calls");
 }
 
 /** Opens a call, unless the customer has just marked text to copy it. */

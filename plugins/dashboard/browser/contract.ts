@@ -7,7 +7,8 @@ export interface Account {
   readonly id: string;
   readonly email: string;
   readonly email_verified: boolean;
-  readonly language: "vi" | "en";
+  /** Null until one was chosen: then that of the browser. */
+  readonly language: "vi" | "en" | null;
   readonly created_at: string;
   readonly discount_bps: number;
   readonly csrf_token: string;
@@ -72,7 +73,7 @@ export interface Member extends LimitedKey {
   readonly id: string;
   readonly email: string;
   readonly role: "manager" | "member";
-  readonly state: "invited" | "active" | "paused";
+  readonly state: "invited" | "active" | "paused" | "removed";
   readonly spent_today_vnd: string;
   readonly spent_month_vnd: string;
 }
@@ -95,11 +96,9 @@ export interface Wallet {
   readonly balance_vnd: string;
   readonly held_vnd: string;
   readonly available_vnd: string;
-  readonly pending_vnd: string;
 }
 
 interface Bank {
-  readonly bin: string;
   readonly name: string;
   readonly account_number: string;
   readonly account_name: string;
@@ -147,7 +146,6 @@ export interface TopUp {
   }[];
   readonly content: string;
   readonly bank: Bank;
-  readonly qr_text?: string;
   readonly qr_svg?: string;
   readonly created_at: string;
   readonly expires_at: string;
@@ -299,7 +297,6 @@ export interface RefusedCount {
   readonly status: number;
   readonly cause: string;
   readonly calls: number;
-  readonly last_at: string;
 }
 
 export interface RefusedCall {

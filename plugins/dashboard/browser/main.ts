@@ -1,11 +1,9 @@
 import { mountAnnouncements } from "../../page-parts/browser/announce.ts";
 import { ApiError } from "../../page-parts/browser/api-error.ts";
-import { el, fill } from "../../page-parts/browser/dom.ts";
-import { failureText, whenRefused } from "../../page-parts/browser/failure.ts";
+import { whenRefused } from "../../page-parts/browser/failure.ts";
 import { awaitFont, loadFont } from "../../page-parts/browser/font.ts";
-import { notice } from "../../page-parts/browser/form.ts";
 import { show, startRouter } from "../../page-parts/browser/router.ts";
-import { showBare, showShell } from "../../page-parts/browser/shell.ts";
+import { showShell, showTrouble } from "../../page-parts/browser/shell.ts";
 import type { Site } from "../../page-parts/browser/site.ts";
 import { whenSignedOut, whenSuspended } from "./api.ts";
 import { balanceLink, forgetWallet } from "./balance.ts";
@@ -17,7 +15,7 @@ import { mountStatusBars, showMaintenance } from "./status-bars.ts";
 import { showSuspended } from "./suspended.ts";
 import { currentTeam } from "./team.ts";
 import { teamLink } from "./team-link.ts";
-import { setLanguage, t } from "./text.ts";
+import { setLanguage } from "./text.ts";
 
 const own = servedPages(hasPlugin);
 const ofTeam = pagesOfMember(own);
@@ -51,7 +49,7 @@ async function start(): Promise<void> {
     await Promise.all([account, awaitFont()]);
   } catch (error) {
     const isSuspended = error instanceof ApiError && error.code === "account_suspended";
-    if (!isSuspended) showTrouble(error);
+    if (!isSuspended) showTrouble(BASE, error);
     return;
   }
   await startRouter(site, (current) => {
@@ -59,19 +57,6 @@ async function start(): Promise<void> {
     return showShell(site, current);
   });
   await loadFont();
-}
-
-/** Shows that nothing can be loaded, instead of a page. */
-function showTrouble(error: unknown): void {
-  fill(
-    showBare(BASE),
-    el(
-      "div",
-      { class: "auth" },
-      notice("bad", failureText(error)),
-      el("button", { type: "button", onclick: () => location.reload() }, t("retry")),
-    ),
-  );
 }
 
 void start();

@@ -28,7 +28,7 @@ function switches({ kinds, off }: MessageSettings): HTMLElement {
       turn(input.checked);
       try {
         await post("/messages", { off: [...unwanted] });
-        toast(t("messages.saved"));
+        toast(t("saved"));
       } catch (error) {
         input.checked = !input.checked;
         turn(input.checked);
@@ -57,7 +57,7 @@ function threshold({ low_balance_vnd, default_low_balance_vnd }: MessageSettings
   const save = async () => {
     const digits = amount.input.value.replace(/\D/g, "");
     await post("/messages", { low_balance_vnd: digits === "" ? null : digits });
-    toast(t("messages.saved"));
+    toast(t("saved"));
   };
-  return form(t("messages.save"), save, amount.element);
+  return form(t("save"), save, amount.element);
 }

@@ -8,7 +8,6 @@ const pages: readonly Route<Text>[] = [
   {
     path: "",
     title: "nav.overview",
-    access: "session",
     icon: "overview",
     inBar: true,
     get reads() {
@@ -20,7 +19,6 @@ const pages: readonly Route<Text>[] = [
   {
     path: "/usage",
     title: "nav.usage",
-    access: "session",
     icon: "usage",
     inBar: true,
     reads: ["/catalogue", "/keys"],
@@ -29,7 +27,6 @@ const pages: readonly Route<Text>[] = [
   {
     path: "/keys",
     title: "nav.keys",
-    access: "session",
     icon: "keys",
     reads: ["/keys"],
     load: () => import("./pages/keys.ts"),
@@ -38,7 +35,6 @@ const pages: readonly Route<Text>[] = [
     path: "/top-up",
     hasParts: true,
     title: "nav.topup",
-    access: "session",
     icon: "topup",
     inBar: true,
     reads: ["/top-ups/settings", "/promotions"],
@@ -47,22 +43,18 @@ const pages: readonly Route<Text>[] = [
   {
     path: "/money",
     title: "nav.money",
-    access: "session",
     icon: "money",
-    reads: [],
     load: () => import("./pages/money.ts"),
   },
   {
     path: "/statements",
     title: "statements.title",
-    access: "session",
     reads: ["/statements"],
     load: () => import("./pages/statements.ts"),
   },
   {
     path: "/chat",
     title: "nav.chat",
-    access: "session",
     icon: "chat",
     inBar: true,
     reads: ["/catalogue", "/keys"],
@@ -87,7 +79,6 @@ const pages: readonly Route<Text>[] = [
   {
     path: "/team",
     title: "nav.team",
-    access: "session",
     icon: "team",
     reads: ["/teams"],
     load: () => import("./pages/team.ts"),
@@ -95,44 +86,37 @@ const pages: readonly Route<Text>[] = [
   {
     path: "/account",
     title: "nav.account",
-    access: "session",
     icon: "account",
-    reads: [],
     load: () => import("./pages/account.ts"),
   },
   {
     path: "/sign-in",
     title: "signin.title",
     access: "visitor",
-    reads: [],
     load: () => import("./pages/sign-in.ts"),
   },
   {
     path: "/sign-up",
     title: "signup.title",
     access: "visitor",
-    reads: [],
     load: () => import("./pages/sign-up.ts"),
   },
   {
     path: "/forgot",
     title: "forgot.title",
     access: "public",
-    reads: [],
     load: () => import("./pages/forgot.ts"),
   },
   {
     path: "/reset",
     title: "reset.title",
     access: "public",
-    reads: [],
     load: () => import("./pages/reset.ts"),
   },
   {
     path: "/verify",
     title: "verify.title",
     access: "public",
-    reads: [],
     load: () => import("./pages/verify.ts"),
   },
 ];

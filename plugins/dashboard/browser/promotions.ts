@@ -1,3 +1,4 @@
+import { badge } from "../../page-parts/browser/badge.ts";
 import { el } from "../../page-parts/browser/dom.ts";
 import { percent, vnd } from "../../page-parts/browser/format.ts";
 import { icon } from "../../page-parts/browser/icons.ts";
@@ -86,6 +87,6 @@ function head(title: string, active: boolean): HTMLElement {
     "div",
     { class: "row spread" },
     el("strong", {}, title),
-    active && el("span", { class: "badge good" }, icon("check"), t("promotions.active")),
+    active && badge("good", icon("check"), t("promotions.active")),
   );
 }

@@ -1,10 +1,10 @@
 import { ApiError } from "../../page-parts/browser/api-error.ts";
-import { openDialog } from "../../page-parts/browser/dialog.ts";
+import { closeButton, openDialog } from "../../page-parts/browser/dialog.ts";
 import { el } from "../../page-parts/browser/dom.ts";
 import { form } from "../../page-parts/browser/form.ts";
 import { codeField } from "../../page-parts/browser/second-factor.ts";
 import { post } from "./api.ts";
-import { cancelButton, passwordField } from "./second-factor.ts";
+import { currentPassword } from "./current-password.ts";
 import { t } from "./text.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function proved<Answer>(request: () => Promise<Answer>): Promise<An
 }
 
 function askForProof(isCode: boolean): Promise<boolean> {
-  const { element, input } = isCode ? codeField() : passwordField();
+  const { element, input } = isCode ? codeField() : currentPassword();
   return new Promise((resolve) => {
     const submit = async () => {
       await post("/proof", { [isCode ? "code" : "current"]: input.value });
@@ -33,7 +33,7 @@ function askForProof(isCode: boolean): Promise<boolean> {
       t("proof.title"),
       el("p", {}, t("proof.text")),
       form(t("factor.continue"), submit, element),
-      cancelButton(() => dialog.close()),
+      closeButton(t("cancel"), "quiet"),
     );
     dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"));
   });

@@ -1,12 +1,14 @@
 import { copyButton } from "../../page-parts/browser/copy.ts";
-import { openDialog } from "../../page-parts/browser/dialog.ts";
+import { closeButton, openDialog } from "../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../page-parts/browser/dom.ts";
-import { type Field, field, form, notice } from "../../page-parts/browser/form.ts";
+import { form, notice } from "../../page-parts/browser/form.ts";
 import { date } from "../../page-parts/browser/format.ts";
+import { type NewFactor, newFactor } from "../../page-parts/browser/new-factor.ts";
 import { card, loadInto } from "../../page-parts/browser/page-head.ts";
-import { codeField, type NewFactor, newFactor } from "../../page-parts/browser/second-factor.ts";
+import { codeField } from "../../page-parts/browser/second-factor.ts";
 import { get, post } from "./api.ts";
 import type { SecondFactor } from "./contract.ts";
+import { currentPassword } from "./current-password.ts";
 import { t } from "./text.ts";
 
 interface NewCodes {
@@ -53,24 +55,11 @@ function state(factor: SecondFactor, reload: () => Promise<void>): HTMLElement {
   );
 }
 
-export function passwordField(): Field {
-  return field(t("password.current"), {
-    type: "password",
-    name: "current-password",
-    autocomplete: "current-password",
-    required: true,
-  });
-}
-
 /** Asks for the password, shows the secret, asks for a first code, shows the recovery codes. */
 function openSetUp(reload: () => Promise<void>): void {
   const steps = el("div", { class: "stack" });
-  const dialog = openDialog(
-    t("factor.title"),
-    steps,
-    cancelButton(() => dialog.close()),
-  );
-  const password = passwordField();
+  const dialog = openDialog(t("factor.title"), steps, closeButton(t("cancel"), "quiet"));
+  const password = currentPassword();
   const begin = async () => {
     const made = await post<NewFactor>("/second-factor", { current: password.input.value });
     showSecret(made);
@@ -103,7 +92,7 @@ function openSetUp(reload: () => Promise<void>): void {
 /** Shows recovery codes. They are shown only this once. */
 function openCodes(codes: readonly string[]): void {
   const text = codes.join("\n");
-  const dialog = openDialog(
+  openDialog(
     t("factor.codes"),
     notice("info", t("factor.codes.text")),
     el("pre", { class: "secret", "data-codes": true }, text),
@@ -111,7 +100,7 @@ function openCodes(codes: readonly string[]): void {
       "div",
       { class: "row end" },
       copyButton(t("factor.copycodes"), () => text),
-      el("button", { type: "button", class: "primary", onclick: () => dialog.close() }, t("done")),
+      closeButton(t("done"), "primary"),
     ),
   );
 }
@@ -137,7 +126,7 @@ function openProof(
   text: string,
   change: (proof: { current: string; code: string }) => Promise<void>,
 ): void {
-  const [password, code] = [passwordField(), codeField()];
+  const [password, code] = [currentPassword(), codeField()];
   const submit = async () => {
     await change({ current: password.input.value, code: code.input.value });
     dialog.close();
@@ -146,10 +135,6 @@ function openProof(
     title,
     el("p", {}, text),
     form(title, submit, password.element, code.element),
-    cancelButton(() => dialog.close()),
+    closeButton(t("cancel"), "quiet"),
   );
-}
-
-export function cancelButton(onclick: () => void): HTMLElement {
-  return el("button", { type: "button", class: "quiet", onclick }, t("cancel"));
 }

@@ -60,9 +60,25 @@ export function forgetAccount(): void {
   rememberSignedIn(0);
 }
 
+/** Rejects if the session has not ended: the next person at this computer would have the account. */
 export async function signOut(): Promise<void> {
-  await post("/sign-out").catch(() => {});
+  try {
+    await endSession();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+  }
   forgetAccount();
+}
+
+/** Ends the session of this browser, which another tab may have begun after this page. */
+async function endSession(): Promise<void> {
+  try {
+    await post("/sign-out");
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== "wrong_csrf_token") throw error;
+    setCsrfToken((await get<Account>("/me")).csrf_token);
+    await post("/sign-out");
+  }
 }
 
 /** Forgets the account since the gateway has ended its session. */
@@ -83,6 +99,7 @@ async function setAccount(found: Account): Promise<void> {
   hasExpired = false;
   setCsrfToken(found.csrf_token);
   rememberSignedIn(YEAR_S);
+  if (found.language === null) return;
   // The language of the account overrides that of the browser.
   if (found.language !== currentLanguage()) await setLanguage(found.language);
   rememberLanguage(found.language);

@@ -29,7 +29,6 @@ export const team = {
   "team.invite.submit": "Send the invitation",
   "team.invited": "{email} is invited.",
   "team.email": "Email address",
-  "team.role": "Role",
   "team.role.member": "Member",
   "team.role.manager": "Manager",
   "team.role.hint":
@@ -37,6 +36,7 @@ export const team = {
   "team.state.invited": "Invited",
   "team.state.active": "Active",
   "team.state.paused": "Paused",
+  "team.state.removed": "Removed",
   "team.spent": "Today {today} · This month {month}",
   "team.usage": "Calls",
   "team.usage.label": "Calls of {email}",

@@ -30,7 +30,6 @@ export const team = {
   "team.invite.submit": "Gửi lời mời",
   "team.invited": "Đã mời {email}.",
   "team.email": "Địa chỉ email",
-  "team.role": "Vai trò",
   "team.role.member": "Thành viên",
   "team.role.manager": "Quản lý",
   "team.role.hint":
@@ -38,6 +37,7 @@ export const team = {
   "team.state.invited": "Đã mời",
   "team.state.active": "Đang hoạt động",
   "team.state.paused": "Đang tạm dừng",
+  "team.state.removed": "Đã rời nhóm",
   "team.spent": "Hôm nay {today} · Tháng này {month}",
   "team.usage": "Lượt gọi",
   "team.usage.label": "Lượt gọi của {email}",

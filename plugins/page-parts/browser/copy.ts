@@ -1,5 +1,5 @@
 import { announce, toast } from "./announce.ts";
-import { openDialog } from "./dialog.ts";
+import { closeButton, openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { failureText } from "./failure.ts";
 import { icon } from "./icons.ts";
@@ -77,14 +77,10 @@ function copiedBySelection(text: string): boolean {
 
 /** Lets the reader copy the text by hand. */
 function showText(what: string, text: string): void {
-  const dialog = openDialog(
+  openDialog(
     what,
     el("p", {}, t("copy.byhand")),
     el("code", { class: "secret", "data-secret": true }, text),
-    el(
-      "div",
-      { class: "row end" },
-      el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
-    ),
+    el("div", { class: "row end" }, closeButton()),
   );
 }

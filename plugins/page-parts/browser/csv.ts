@@ -1,6 +1,6 @@
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 /** Spreadsheets read a file as UTF-8 if it begins with this. */
-const MARK = "\ufeff";
+export const CSV_MARK = "\ufeff";
 
 /** The decimal mark of a file. With `comma`, semicolons separate the fields. */
 export type Decimal = "point" | "comma";
@@ -19,7 +19,7 @@ export function csvFile(
       decimal,
     );
   });
-  return MARK + [csvLine(names, decimal), ...lines, ""].join("\r\n");
+  return CSV_MARK + [csvLine(names, decimal), ...lines, ""].join("\r\n");
 }
 
 /** Returns a line of a CSV file, without its end. Objects are written as JSON; null and undefined are empty. */
@@ -41,10 +41,10 @@ function fieldOf(value: unknown): string {
  * choose the names of keys. An apostrophe in front prevents it, also behind a comma, a semicolon or a tab: a spreadsheet in
  * another language splits the text there, whatever is quoted.
  */
-export function inert(text: string): string {
+function inert(text: string): string {
   return text.replace(/(^|[,;\t\r\n])(?=[ ]*[=+\-@]|^[\t\r])/g, "$1'");
 }
 
 function quoted(text: string): string {
-  return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -14,6 +14,13 @@ export function openDialog(title: string, ...content: Child[]): HTMLDialogElemen
   return dialog;
 }
 
+/** A button that closes the dialog around it. */
+export function closeButton(text = t("close"), look = ""): HTMLButtonElement {
+  const button = el("button", { type: "button", class: look }, text);
+  button.addEventListener("click", () => button.closest("dialog")?.close());
+  return button;
+}
+
 /** Closes all dialogs, as if their reader had cancelled: each belongs to the page that opened it, and may show a secret. */
 export function closeDialogs(): void {
   for (const dialog of document.querySelectorAll("dialog")) {

@@ -1,3 +1,4 @@
+import { ApiError } from "./api-error.ts";
 import { type Attributes, type Child, el, fill, newId } from "./dom.ts";
 import { failureText } from "./failure.ts";
 import { icon } from "./icons.ts";
@@ -84,10 +85,23 @@ export async function busy(
   try {
     await work();
   } catch (error) {
-    fill(problem, notice("bad", failureText(error)));
+    fill(problem, notice("bad", ...failureOf(error, button.closest("form"))));
   } finally {
     button.removeAttribute("aria-busy");
   }
+}
+
+/** Says which field of a form was refused, and why in the server's own words: the texts of the pages do not know each rule. */
+function failureOf(error: unknown, form: HTMLFormElement | null): Child[] {
+  const text = failureText(error);
+  if (!(error instanceof ApiError) || error.status !== 400 || error.code !== null) return [text];
+  const [name = ""] = error.param?.split(".").slice(-1) ?? [];
+  const input = form?.elements.namedItem(name);
+  const label = input instanceof HTMLInputElement ? input.labels?.[0]?.textContent : undefined;
+  return [
+    el("p", {}, label ? `${label}: ${text}` : text),
+    error.message !== text && el("p", { class: "hint", lang: "en" }, error.message),
+  ];
 }
 
 /** Says what is wrong with a field in the language of the page instead of the browser's. */

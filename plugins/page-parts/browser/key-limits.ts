@@ -51,8 +51,6 @@ function matches(pattern: string, id: string): boolean {
   return at <= id.length - end.length;
 }
 
-const VIETNAM_MS = 7 * 3_600_000;
-
 type Amount = "day_vnd" | "month_vnd" | "total_vnd" | "calls_per_minute" | "calls_at_once";
 type List = "models" | "addresses";
 
@@ -165,5 +163,5 @@ function beforeEnd(endsAt: string): number {
 
 /** Returns the last day of a key in Vietnam, as a field of days has it. */
 function lastDayOf(endsAt: string): string {
-  return new Date(beforeEnd(endsAt) + VIETNAM_MS).toISOString().slice(0, 10);
+  return dayBefore(0, beforeEnd(endsAt));
 }

@@ -29,21 +29,31 @@ export function waiting(): HTMLElement {
   );
 }
 
-/** Fills `place` with what `content` resolves to. If it fails, with the reason and a button that tries again. */
+/** How often each place was read: the latest reading fills it, whichever ends last. */
+const readings = new WeakMap<Element, number>();
+
+/**
+ * Fills `place` with what `content` resolves to. If it fails, with the reason and a button that tries again. `keeps`: what it
+ * shows stays until then.
+ */
 export async function loadInto(
   place: Element,
   signal: AbortSignal,
   content: () => Promise<Child>,
+  keeps = false,
 ): Promise<void> {
-  fill(place, waiting());
+  const reading = (readings.get(place) ?? 0) + 1;
+  readings.set(place, reading);
+  const isWanted = () => !signal.aborted && readings.get(place) === reading;
+  if (!keeps) fill(place, waiting());
   try {
     const loaded = await content();
-    if (!signal.aborted) fill(place, loaded);
+    if (isWanted()) fill(place, loaded);
   } catch (error) {
-    if (!signal.aborted)
+    if (isWanted())
       fill(
         place,
-        failed(error, () => void loadInto(place, signal, content)),
+        failed(error, () => void loadInto(place, signal, content, keeps)),
       );
   }
 }

@@ -55,9 +55,9 @@ export async function show(): Promise<void> {
   if (!site) return;
   const { base, routes } = site;
   const found = findRoute(base, routes, location.pathname);
-  const { access = "public" } = found?.route ?? {};
+  const access = found ? found.route.access : "public";
   const isSignedIn = site.person() !== undefined;
-  if (access === "session" && !isSignedIn) {
+  if (access === undefined && !isSignedIn) {
     const next = location.pathname + location.search;
     const query = next === base ? "" : `?next=${encodeURIComponent(next)}`;
     return go(`${base}/sign-in${query}`, { replace: true });

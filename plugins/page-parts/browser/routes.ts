@@ -18,8 +18,8 @@ export interface Route<Title extends string = string> {
   readonly path: string;
   /** The key of its title's text. */
   readonly title: Title;
-  /** Who may open the page: `session` needs someone who is signed in, `visitor` someone who is not. */
-  readonly access: "session" | "visitor" | "public";
+  /** Who may open the page: `visitor` needs someone who is not signed in. Without it, only who is signed in may. */
+  readonly access?: "visitor" | "public";
   readonly icon?: IconName;
   /** Shows the page in the bottom bar of a phone, which has room for four. */
   readonly inBar?: boolean;
@@ -29,7 +29,7 @@ export interface Route<Title extends string = string> {
    * The paths of the API that the page reads first. Browsers that may be signed in ask for them while they load the
    * scripts, so they must be exactly what `render` asks for.
    */
-  readonly reads: readonly string[];
+  readonly reads?: readonly string[];
   load(): Promise<PageModule>;
 }
 

@@ -1,13 +1,5 @@
-import { type Child, el } from "./dom.ts";
 import { type Field, field } from "./form.ts";
 import { t } from "./text.ts";
-
-/** The secret of a second factor that is being set up, as the server sends it. */
-export interface NewFactor {
-  readonly secret: string;
-  readonly uri: string;
-  readonly qr_svg: string;
-}
 
 /** A field for a code from the authenticator app, or a recovery code if there are some. */
 export function codeField(hint = t("factor.code.hint")): Field {
@@ -17,25 +9,4 @@ export function codeField(hint = t("factor.code.hint")): Field {
     { name: "code", required: true, maxlength: 40, ...attributes },
     hint,
   );
-}
-
-/** Shows a secret to an authenticator app: as a QR code, as a link, and as text. */
-export function newFactor({ secret, uri, qr_svg: svg }: NewFactor): Child {
-  return [
-    el("p", {}, t("factor.scan")),
-    el(
-      "div",
-      { class: "qr-frame" },
-      // The browser runs no script of an SVG in an <img>.
-      el("img", {
-        class: "qr",
-        alt: t("factor.qr.alt"),
-        width: 220,
-        height: 220,
-        src: `data:image/svg+xml,${encodeURIComponent(svg)}`,
-      }),
-    ),
-    el("p", { class: "hint" }, t("factor.byhand"), " ", el("a", { href: uri }, t("factor.open"))),
-    el("code", { class: "secret", "data-secret": true }, secret.replace(/.{4}(?=.)/g, "$& ")),
-  ];
 }

@@ -1,8 +1,9 @@
 import { toast } from "./announce.ts";
-import { closeDialogs, openDialog } from "./dialog.ts";
+import { closeButton, closeDialogs, openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { failureText } from "./failure.ts";
 import { useFontIfLoaded } from "./font.ts";
+import { notice } from "./form.ts";
 import { icon, mark } from "./icons.ts";
 import { go, show } from "./router.ts";
 import type { Route } from "./routes.ts";
@@ -42,6 +43,19 @@ export function showBare(base: string): HTMLElement {
   useFontIfLoaded();
   fill(app, el("header", { class: "header" }, brand(base)), main);
   return main;
+}
+
+/** Shows that nothing can be loaded, instead of a page. */
+export function showTrouble(base: string, error: unknown): void {
+  fill(
+    showBare(base),
+    el(
+      "div",
+      { class: "auth" },
+      notice("bad", failureText(error)),
+      el("button", { type: "button", onclick: () => location.reload() }, t("retry")),
+    ),
+  );
 }
 
 function sidebar(site: Site, current: Route | undefined): HTMLElement {
@@ -104,7 +118,7 @@ function openMore(site: Site, current: Route | undefined): void {
       "div",
       { class: "row spread" },
       signOutButton(site, () => dialog.close()),
-      el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
+      closeButton(),
     ),
   );
   dialog.addEventListener("click", (event) => {
@@ -205,8 +219,12 @@ function signOutButton(site: Site, before: () => void = () => {}): HTMLElement {
       class: "quiet",
       onclick: async () => {
         before();
-        await site.signOut();
-        go(`${site.base}/sign-in`);
+        try {
+          await site.signOut();
+          go(`${site.base}/sign-in`);
+        } catch (error) {
+          toast(failureText(error));
+        }
       },
     },
     icon("signout"),

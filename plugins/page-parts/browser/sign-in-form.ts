@@ -1,6 +1,7 @@
 import { ApiError } from "./api-error.ts";
 import { takeSecrets } from "./auth-card.ts";
 import { el, fill } from "./dom.ts";
+import { emailField } from "./email-field.ts";
 import { field, form } from "./form.ts";
 import { go, nextAddress } from "./router.ts";
 import { codeField } from "./second-factor.ts";
@@ -11,14 +12,7 @@ type SignIn = (email: string, password: string, code: string | undefined) => Pro
 /** The form that signs a person in, and asks for a code if the server wants one. Then it opens the page that was wanted. */
 export function signInForm(signIn: SignIn): HTMLFormElement {
   const given = demoAccount(takeSecrets());
-  const email = field(t("email"), {
-    type: "email",
-    name: "email",
-    autocomplete: "username",
-    inputmode: "email",
-    required: true,
-    value: given?.get("email") ?? null,
-  });
+  const email = emailField(given?.get("email"));
   const password = field(t("password"), {
     type: "password",
     name: "password",

@@ -1,11 +1,10 @@
 import { type JsonObject, objectOf, type Profile } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
-import { chatProfile, messagesProfile } from "../profile.ts";
+import { chatProfile } from "../profile.ts";
 import { flatFormat, nestedFormat, restoredFormat } from "../reply-format.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { type ChatContext, chatContext, chatToMessagesRequest } from "./read/request.ts";
-import { chatToMessagesResponse } from "./read/response.ts";
-import { ChatToMessagesStream } from "./read/stream.ts";
+import { ChatToMessagesStream, chatToMessagesResponse } from "./read/stream.ts";
 import { type MessagesFacts, messagesContext, messagesToChatRequest } from "./write/request.ts";
 import { messagesToChatResponse } from "./write/response.ts";
 import { MessagesToChatStream } from "./write/stream.ts";
@@ -17,17 +16,13 @@ export function chatFacts(
 ): { readonly client: ChatContext; readonly upstream: MessagesFacts } {
   const facts = messagesContext({ model: body["model"] }, chatProfile(profile));
   return {
-    client: chatContext(body, messagesProfile(profile)),
+    client: chatContext(body),
     upstream: { ...facts, marksRefusals: true },
   };
 }
 
 export const chatClient: ClientSide = {
-  read(body, profile, isLast) {
-    // Only a Messages upstream has rules for thinking; others have their own.
-    const own = isLast ? {} : ({ thinking: "adaptive" } as const);
-    return chatToMessagesRequest(body, messagesProfile({ ...profile, ...own }), isLast);
-  },
+  read: chatToMessagesRequest,
   way: (facts: ChatContext, clock) => ({
     reply: (reply) => messagesToChatResponse(reply, facts, clock.now()),
     stream: (client) => new MessagesToChatStream(facts, client, clock.now()),

@@ -1,7 +1,7 @@
 import { arrayOf, EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { isBlank } from "../arguments.ts";
 import { isThought, THOUGHTS } from "../messages/thoughts.ts";
-import { BUDGET_MIN, BUDGETS, clampEffort, type EffortLevel } from "../profile.ts";
+import { ascending, BUDGET_MIN, BUDGETS, clampEffort, type EffortLevel } from "../profile.ts";
 import { inWords } from "../reply-format.ts";
 import { isEnvelope } from "../state/seal.ts";
 import { editCacheMarks } from "./cache-marks.ts";
@@ -186,6 +186,7 @@ function editThinking(draft: Draft): void {
   else if (type === "between_tools" && off !== "between_tools") switchOff(draft);
   else if (type === "enabled" && kind === "adaptive") useEffort(draft, thinking);
   else if (type === "adaptive" && kind === "budget") useBudget(draft);
+  else if (type === "enabled" && draft.isTranslated) fitBudget(draft, thinking);
 }
 
 function switchOff(draft: Draft): void {
@@ -219,6 +220,14 @@ function useBudget(draft: Draft): void {
   if (budget < BUDGET_MIN) return dropThinking(draft);
   draft.set("thinking", { type: "enabled", budget_tokens: budget });
   if (effort !== undefined) removePart(draft, "output_config", "effort");
+}
+
+/** Replaces a budget that the provider refuses. A client of Messages knows the rule. */
+function fitBudget(draft: Draft, { budget_tokens: budget }: JsonObject): void {
+  const isTaken = Number.isInteger(budget) && Number(budget) >= BUDGET_MIN;
+  if (isTaken && Number(budget) < Number(draft.body["max_tokens"])) return;
+  draft.nameDropped("thinking.budget_tokens");
+  useBudget(draft);
 }
 
 function effortOf(draft: Draft): EffortLevel | undefined {
@@ -309,17 +318,18 @@ function editEffort(draft: Draft): void {
     draft.nameDropped("output_config.effort");
     return;
   }
-  if (draft.profile.effort_levels === undefined) return;
+  if (draft.profile.effort_levels === undefined && !draft.isTranslated) return;
   const level = clampEffort(effort, levelsOf(draft));
   if (level !== effort) draft.set("output_config", { ...config, effort: level });
 }
 
 /** Returns the levels that the model accepts here: fewer if thinking is off. */
 function levelsOf(draft: Draft): readonly EffortLevel[] {
-  const { effort_levels: levels, thinking_off_effort_max: most } = draft.profile;
+  const { effort_levels: stated, thinking_off_effort_max: most } = draft.profile;
+  const levels = stated === undefined && !draft.isTranslated ? EFFORT_LEVELS : ascending(stated);
   const isOff = OFF.includes(String(draft.object("thinking")?.["type"]));
   const rank = most && isOff ? EFFORT_LEVELS.indexOf(most) : EFFORT_LEVELS.length;
-  return EFFORT_LEVELS.filter((level, at) => at <= rank && (levels?.includes(level) ?? true));
+  return EFFORT_LEVELS.filter((level, at) => at <= rank && levels.includes(level));
 }
 
 /** Drops the sampling that the provider refuses beside thinking. A client of Messages knows the rule. */

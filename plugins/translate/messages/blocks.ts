@@ -5,7 +5,6 @@ import { originalName } from "../names.ts";
 import { WAITING_CHARS_MAX } from "../stream.ts";
 import type { AnswerBlock, MessagesEvent } from "../types.ts";
 import type { StreamedCall } from "./calls.ts";
-import { refusalBlock } from "./refusal.ts";
 
 /**
  * An item that waits until the JSON of the open call is whole. Consecutive texts share an item, and
@@ -198,10 +197,8 @@ export class BlockWriter {
 
   private writeText(text: string, kind: TextKind, isNew: boolean): void {
     if (isNew || this.open !== kind) {
-      this.start(
-        kind,
-        kind === "text" ? { type: "text", text: "" } : refusalBlock("", this.context),
-      );
+      const marked = kind === "refusal" && ({ refusal: true } as const);
+      this.start(kind, { type: "text", text: "", ...marked });
     }
     this.delta({ type: "text_delta", text });
   }

@@ -9,7 +9,8 @@ import { isGiven, mark, type Scope } from "./scope.ts";
  * white space.
  */
 export function userBlocks(content: unknown, path: string, scope: Scope): MessagesContent[] {
-  return contentBlocks(content, path, scope, (part, where) => partBlocks(part, where, scope));
+  const ofPart = (part: JsonObject, where: string) => partBlocks(part, where, scope);
+  return scope.notes.parts<MessagesContent>(content ?? [], path, textBlocks, ofPart);
 }
 
 /** Converts the texts of a system or assistant message to blocks. A refusal is text too. */
@@ -19,7 +20,7 @@ export function textOnlyBlocks(
   path: string,
   scope: Scope,
 ): MessagesText[] {
-  return contentBlocks(content, path, scope, (part, where) => {
+  return scope.notes.parts(content ?? [], path, textBlocks, (part, where) => {
     const type = types.find((known) => known === part["type"]);
     if (type === undefined) {
       scope.notes.unsupported(`${where}.type`, "must be a text part");
@@ -27,26 +28,6 @@ export function textOnlyBlocks(
     }
     const text = scope.notes.string(part, type, `${where}.${type}`) ?? "";
     return textBlocks(text).map((block) => mark(block, part, where, scope));
-  });
-}
-
-/** Converts the content of a message: a text, or each part of a list with `convert`. */
-function contentBlocks<Block>(
-  content: unknown,
-  path: string,
-  scope: Scope,
-  convert: (part: JsonObject, where: string) => (Block | MessagesText)[],
-): (Block | MessagesText)[] {
-  if (content === undefined || content === null) return [];
-  if (typeof content === "string") return textBlocks(content);
-  if (!Array.isArray(content)) {
-    scope.notes.invalid(path, "must be a string or an array of parts");
-    return [];
-  }
-  return content.flatMap((item: unknown, at) => {
-    const where = `${path}[${at}]`;
-    const part = scope.notes.element(item, where);
-    return part ? convert(part, where) : [];
   });
 }
 

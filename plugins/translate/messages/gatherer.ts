@@ -1,6 +1,6 @@
 import { type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { answeredInputOf } from "../arguments.ts";
-import { messagesErrorToChat } from "../errors.ts";
+import { messagesErrorToChat, type Reply } from "../errors.ts";
 import type { ClientWay } from "../sides.ts";
 import type { ClientStream } from "../stream.ts";
 
@@ -86,4 +86,19 @@ const FIELD_OF_DELTA = new Map<unknown, string>([
 
 function hasText({ type, text }: JsonObject): boolean {
   return type !== "text" || text !== "";
+}
+
+/** Reads a whole reply as a stream, and gathers it in Messages. */
+export function gathered(read: (client: ClientStream) => void): Reply<object> {
+  let reply: Reply<object> = { status: 200, body: {} };
+  const take = (status: number, body: object) => {
+    reply = { status, body };
+  };
+  const gatherer = new Gatherer({ write() {}, whole: take, refuse: take }, undefined);
+  read({
+    write() {},
+    take: (event) => gatherer.take(event),
+    refuse: (status, body) => gatherer.refuse(status, { ...body }),
+  });
+  return reply;
 }

@@ -7,6 +7,9 @@ import type { Scope } from "./scope.ts";
  */
 export const UNLIMITED = Number.POSITIVE_INFINITY;
 
+/** For a model whose profile and catalogue state none. */
+const DEFAULT_TOKENS = 32_000;
+
 /** Returns the output limit of a request whose client states it as `name`, at most the model's. Messages needs one. */
 export function limitOf(body: JsonObject, name: string, { notes, profile, isLast }: Scope): number {
   const given = notes.number(body, name, name);
@@ -14,6 +17,6 @@ export function limitOf(body: JsonObject, name: string, { notes, profile, isLast
     notes.invalid(name, "must be a whole number of 1 or more");
   }
   if (given === undefined && !isLast) return UNLIMITED;
-  const wanted = given ?? profile.default_max_tokens;
+  const wanted = given ?? profile.default_max_tokens ?? DEFAULT_TOKENS;
   return Math.min(wanted, profile.max_output_tokens ?? wanted);
 }

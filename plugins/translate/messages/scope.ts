@@ -1,12 +1,11 @@
-import { isObject, type JsonObject } from "../../../core/plugin/index.ts";
+import { isObject, type JsonObject, type Profile } from "../../../core/plugin/index.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
-import type { MessagesProfile } from "../profile.ts";
 import type { Marked } from "../types.ts";
 
 /** The state that all functions share which translate one request. */
 export interface Scope {
-  readonly profile: MessagesProfile;
+  readonly profile: Profile;
   readonly notes: Notes;
   readonly names: ToolNames;
   /** True if the request goes to an upstream of Messages, and is not translated further. */

@@ -1,4 +1,4 @@
-import type { MessagesProfile } from "../profile.ts";
+import type { Profile } from "../../../core/plugin/index.ts";
 import type { MessagesBlock, MessagesText, MessagesTurn } from "../types.ts";
 
 /** Turns that a Messages upstream accepts, and the system texts that were taken out of them. */
@@ -11,7 +11,7 @@ interface Arranged {
  * Arranges a conversation as a Messages upstream requires: the user begins, user and assistant
  * alternate, and system entries are only at positions that the model accepts.
  */
-export function arrange(entries: readonly MessagesTurn[], profile: MessagesProfile): Arranged {
+export function arrange(entries: readonly MessagesTurn[], profile: Profile): Arranged {
   const turns: MessagesTurn[] = [];
   const hoisted: MessagesText[] = [];
   for (const [at, entry] of entries.entries()) {
@@ -32,22 +32,23 @@ export function arrange(entries: readonly MessagesTurn[], profile: MessagesProfi
 function staysInPlace(
   before: MessagesTurn | undefined,
   after: MessagesTurn | undefined,
-  profile: MessagesProfile,
+  profile: Profile,
 ): boolean {
+  // Few models accept a system message inside the conversation.
   if (profile.mid_system !== "inline" || before === undefined) return false;
   if (before.role === "user") return after === undefined || after.role === "assistant";
-  return before.role === "assistant" && after === undefined && profile.prefill;
+  return before.role === "assistant" && after === undefined && profile.prefill !== false;
 }
 
 /** Prepares a last turn of the assistant, which the model continues if it supports prefill. */
-function endTurn(turns: MessagesTurn[], profile: MessagesProfile): void {
+function endTurn(turns: MessagesTurn[], profile: Profile): void {
   const last = turns.findLast((turn) => turn.role !== "system");
   if (last?.role !== "assistant") return;
   const text = last.content.at(-1);
   // The upstream refuses white space at the end. Blank texts were removed before.
   if (text?.type === "text") text.text = text.text.trimEnd();
   // Dropping the turn would remove a real reply from the conversation, so add a minimal user turn.
-  if (!profile.prefill) turns.push(userTurn("Continue."));
+  if (profile.prefill === false) turns.push(userTurn("Continue."));
 }
 
 function append(turns: MessagesTurn[], turn: MessagesTurn): void {

@@ -1,19 +1,16 @@
 import { objectOf } from "../../../core/plugin/index.ts";
 import { chatErrorToMessages } from "../errors.ts";
-import { messagesProfile } from "../profile.ts";
 import type { ClientSide, UpstreamSide } from "../sides.ts";
 import { showsReasoning } from "./read/reasoning.ts";
-import { responsesToMessages } from "./read/reply.ts";
 import { type ResponsesContext, responsesToMessagesRequest } from "./read/request.ts";
-import { ResponsesToMessagesStream } from "./read/stream.ts";
+import { ResponsesToMessagesStream, responsesToMessages } from "./read/stream.ts";
 import { withClientFields } from "./write/kept.ts";
 import { asksForReasoning, messagesToResponsesRequest } from "./write/request.ts";
 import { messagesToResponse } from "./write/response.ts";
 import { MessagesToResponsesStream } from "./write/stream.ts";
 
 export const responsesClient: ClientSide = {
-  read: (body, profile, isLast) =>
-    responsesToMessagesRequest(body, messagesProfile(profile), isLast),
+  read: responsesToMessagesRequest,
   way: (facts: ResponsesContext, clock) => ({
     reply: (reply) => messagesToResponse(reply, facts, clock.now()),
     stream: (client) => new MessagesToResponsesStream(facts, client, clock.now()),

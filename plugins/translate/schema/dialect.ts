@@ -1,5 +1,4 @@
-import { isPythonPattern } from "./python-pattern.ts";
-import { isRe2Pattern } from "./re2-pattern.ts";
+import { isPythonPattern, isRe2Pattern } from "./re2-pattern.ts";
 
 /** The JSON schemas that a provider takes. `rewriteSchema` changes all others. A new provider is a new row here. */
 export interface SchemaDialect {
@@ -29,7 +28,7 @@ export interface SchemaDialect {
 export const OPENAI: SchemaDialect = {
   // Python's `re` (raine/claude-code-proxy#141), and no part that looks around (vercel/ai#21037, anomalyco/opencode#32073). RE2
   // in a third report (sbluemin/fleet-harness#1036).
-  compiles: (pattern) => isPythonPattern(pattern) && isRe2Pattern(pattern),
+  compiles: isPythonPattern,
   // Python's `jsonschema`: griptape-ai/griptape#2150 (`$id`), vercel/ai#2271 (types).
   checksKeywords: true,
   // MadAppGang/claudish#232.

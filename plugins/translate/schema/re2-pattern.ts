@@ -3,7 +3,15 @@
  * behind a backslash that mean nothing to them, empty classes, and a range that begins with a class.
  */
 const NOT_LINEAR =
-  /\(\?(?:[=!>]|<)|\\(?![aAbBdDfnpPrsStvwWxz])[A-Za-z0-9]|\[\^?\]|\[[^\]]*\\[wWdDsS]-[^\]]/;
+  /\(\?(?:[=!>]|<)|\\(?![aAbBdDfnpPrsStvwWxz])[A-Za-z0-9]|\[\^?\]|(?<!\\)\[(?:\\.|[^\]\\])*\\[wWdDsS]-[^\]]/;
+/**
+ * Parts that Python's `re` refuses too, or reads in another way: `\p`, `\z`, half of a `\x41`, in a set a class as the end of a
+ * range or an anchor, an anchor that is repeated, `{,3}`.
+ */
+const NOT_PYTHON =
+  /\\[pPz]|\\x(?![\dA-Fa-f]{2})|(?<!\\)\[(?:\\.|[^\]\\])*(?:-\\[dDsSwW]|\\[AB])|\\A(?:[*+?]|\{\d)|\{,\d*\}/;
+/** Longer ones are left out, so that no pattern takes long to check. */
+const CHARS_MAX = 5_000;
 /** The most repetitions of an element. Source: RE2's syntax. */
 const REPEATED_MAX = 1_000;
 
@@ -22,4 +30,10 @@ export function isRe2Pattern(pattern: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Returns true if Python's `re.compile` surely takes the pattern, and an engine in linear time. */
+export function isPythonPattern(pattern: string): boolean {
+  if (pattern.length > CHARS_MAX) return false;
+  return !NOT_PYTHON.test(pattern.replaceAll("\\\\", "\\/")) && isRe2Pattern(pattern);
 }

@@ -21,11 +21,6 @@ export class RefusableState {
     return true;
   };
 
-  /** True once the reasoning must stay out of the call. */
-  get isRefused(): boolean {
-    return this.isLeftOut;
-  }
-
   /** Returns the body to send: without reasoning, once that was refused. */
   fit(body: RequestBody): RequestBody {
     if (!this.isLeftOut) return body;

@@ -107,7 +107,9 @@ t.test("a start is refused with one sentence that names the setting", async (t) 
     await t.rejects(check(t, { listen: other }), { message: /^listen\.port: .* is in use/ });
     const gateway = { port: await portInUse(t, replying('{"status":"ok"}')), workers: 2 };
     await t.resolves(check(t, { listen: gateway }), "workers of a gateway share its port");
-    await t.rejects(check(t, { listen: { ...gateway, workers: 1 } }), { message: /is in use/ });
+    await t.rejects(check(t, { listen: { ...gateway, workers: 1 } }), {
+      message: `listen.port: another Tollgate, which runs already, has port ${gateway.port} of 127.0.0.1; stop it, or set another port.`,
+    });
   });
 
   t.test("a port for operators that is in use", async (t) => {
@@ -235,6 +237,21 @@ t.test("the connections to Postgres", async (t) => {
     await t.rejects(check(t, { stores: { ledger: few, connections: 4 } }), /Postgres allows 3/);
     await other.end();
   });
+
+  t.test(
+    "that gateways of this machine use are not those of others to a later check",
+    async (t) => {
+      const name = { connection: { application_name: "tollgate" } };
+      const running = postgres(ledger, { max: 2, ...name });
+      await Promise.all([running`select pg_sleep(0.2)`, running`select pg_sleep(0.2)`]);
+      const stores = { ledger, connections: allowed };
+      await until("no connection of others is left", async () => {
+        return (await check(t, { stores }, reachFaults)).length === 0;
+      });
+      t.match(await check(t, { stores }), [/others use 2 of 17/], "a start is beside them");
+      await running.end();
+    },
+  );
 
   t.test("behind a pooler are not checked against the server's own limit", async (t) => {
     const pooler = await startPooler(server.port);

@@ -210,7 +210,7 @@ t.test("a machine without the native engine reads what it needs", async (t) => {
   const node24 = { ...linux, node: "v24.21.0", abi: "137" };
   const node26 = { ...linux, node: "v26.3.0", abi: "147" };
   const install =
-    /Node v24\.21\.0 .*`npm install --no-save @btc-vision\/uwebsockets\.js@\d+\.\d+\.\d+`$/;
+    /Node v24\.21\.0 .*`npm install --no-save @btc-vision\/uwebsockets\.js@\d+\.\d+\.\d+`, on a server with --omit=dev$/;
   for (const [system, advice] of [
     [node22, /cannot be loaded by Node v22\.23\.3 \(a reason\)$/],
     [node24, install],

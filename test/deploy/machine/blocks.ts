@@ -42,6 +42,7 @@ export const BLOCKS: Readonly<Record<string, Reason>> = {
   "install.md build": "the machine has no network; test/deploy/image.test.ts installs and builds",
   "install.md certificate": undefined,
   "install.md init": undefined,
+  "install.md node-24": "the machine has no network; test/deploy/image.test.ts installs it",
   "install.md packages": "the machine has no network",
   "install.md start": undefined,
   "install.md stores": undefined,

@@ -78,6 +78,23 @@ t.test("the chat in a browser", async (t) => {
     t.ok(!((await alone.textContent()) ?? "").includes("first question"));
   });
 
+  t.test("sends nothing by the Enter that confirms a word, also in Safari", async (t) => {
+    const { page } = await chatter(50_000);
+    const text = page.getByPlaceholder("Tin nhắn của bạn");
+    await text.fill("half a quest");
+    // Safari ends the composition before the key, which only its code then tells.
+    for (const how of [{ isComposing: true }, { isComposing: false, keyCode: 229 }]) {
+      await text.dispatchEvent("keydown", {
+        key: "Enter",
+        bubbles: true,
+        cancelable: true,
+        ...how,
+      });
+      t.equal(await text.inputValue(), "half a quest");
+      t.equal(await page.locator(".turn").count(), 0);
+    }
+  });
+
   t.test("keeps the conversation when the link to the main content is followed", async (t) => {
     const { page } = await chatter(50_000);
     await say(page, prompt({ text: "first answer" }, "first question"));

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import t from "tap";
 import { arrayOf } from "../../../core/process/json.ts";
@@ -13,19 +12,24 @@ import { ledgerSql } from "../../support/ledger-sql.ts";
 import { createOperator } from "../../support/operators.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
+import {
+  DESKTOP,
+  openConsole,
+  operatorAt,
+  PHONE,
+  picture,
+  settled,
+  signInByToken,
+} from "./console-page.ts";
 import { findings, sticksOut } from "./inspect.ts";
 import { type Stage, startStage, type Visitor } from "./stage.ts";
 
-const PHONE = { width: 360, height: 640 };
-const DESKTOP = { width: 1280, height: 800 };
 const EMAIL = "minh.tran@example.com";
 /** Of two channels to operators the second one fails: no one listens at the discard port. */
 const CHANNELS = {
   mail: ["ops@shop.test"],
   webhook: { url: "http://127.0.0.1:9/", secret: "0123456789abcdef", allow_private: true },
 };
-/** A folder for pictures of the pages, to look at. */
-const PICTURES = process.env["TOLLGATE_PICTURES"];
 
 /** Pages whose rows are sums. */
 const SUMS = /^(?:$|\/report|\/traffic|\/customers(?:$|\?)|\/models\?)/;
@@ -99,21 +103,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     const { body } = await admin(stage.gateway, "GET", `/messages?state=${state}`);
     return body["list"] as { id: string; kind: string; subject: string }[];
   }
-  const picture = async (page: Page, name: string) => {
-    if (PICTURES === undefined) return;
-    mkdirSync(PICTURES, { recursive: true });
-    await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
-  };
-  const settled = (page: Page) =>
-    page.waitForFunction(
-      () =>
-        document.querySelector("main h1") && !document.querySelector(".waiting, [aria-busy=true]"),
-    );
-  const open = async (page: Page, path: string) => {
-    await page.goto(`${stage.url}/console${path}`);
-    await settled(page);
-    await page.waitForLoadState("networkidle");
-  };
+  const open = (page: Page, path: string) => openConsole(stage, page, path);
   /** Goes there as a link does, without a new document. */
   const follow = async (page: Page, path: string) => {
     await page.evaluate((address) => {
@@ -122,14 +112,9 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     }, `${stage.url}/console${path}`);
     await settled(page);
   };
-  async function signIn({ page }: Visitor, path = ""): Promise<void> {
-    await open(page, path);
-    await page.locator("main button.quiet", { hasText: "token" }).click();
-    await page.fill("input[type=password]", stage.gateway.adminToken);
-    await page.click("button[type=submit]");
-    await page.locator(".sidebar, .bottombar").first().waitFor({ state: "attached" });
-    await settled(page);
-  }
+  const signIn = ({ page }: Visitor, path = "") => signInByToken(stage, page, path);
+  const signedIn = async (path = "", locale = "en") =>
+    (await operatorAt(stage, path, { locale })).page;
   const pages = () => [
     "",
     "/customers",
@@ -211,9 +196,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   }
 
   t.test("leads from every figure to its rows", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor);
+    const page = await signedIn();
     const [seen, unlinked] = [new Set<string>(), new Set<string>()];
     for (const path of pages()) {
       await follow(page, path);
@@ -289,9 +272,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("credits once, after a look at the balance before and after", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor, `/customers/${accountId}`);
+    const page = await signedIn(`/customers/${accountId}`);
     const balance = async () => {
       const { body } = await admin(stage.gateway, "GET", `/accounts/${accountId}/wallet`);
       return Number(body["balance_vnd"]);
@@ -328,10 +309,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("limits, pauses and resumes a key, and shows what else is set", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
+    const page = await signedIn(`/customers/${accountId}`);
     const dialog = page.getByRole("dialog");
-    await signIn(visitor, `/customers/${accountId}`);
     await page.getByRole("button", { name: "Limits: Laptop" }).click();
     await dialog.getByText("A budget counts the calls from when you set it").waitFor();
     await dialog.getByLabel("Budget a day, in đ").fill("20000");
@@ -366,10 +345,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("reloads the config after a look at what differs", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
+    const page = await signedIn("/models/reload");
     const dialog = page.getByRole("dialog");
-    await signIn(visitor, "/models/reload");
     await page.getByRole("button", { name: "Show what differs" }).click();
     await page.getByText("No price differs.").waitFor();
     await page.getByRole("button", { name: "Apply it" }).click();
@@ -383,11 +360,9 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("gives a transfer to its owner, and takes it back", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
     const sent = transfer({ transferAmount: 88_000, content: "khong ro" });
     await notify(stage.gateway, sent);
-    await signIn(visitor, "/money?state=unmatched");
+    const page = await signedIn("/money?state=unmatched");
     const row = page.locator("main tbody tr", { hasText: "88,000" });
     await row.getByRole("button", { name: "Assign" }).click();
     const dialog = page.getByRole("dialog");
@@ -409,8 +384,6 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("takes back a transfer that a wrong customer has spent", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
     const { session } = await stage.customer();
     const sent = transfer({ transferAmount: 87_000, content: "khong ro" });
     await notify(stage.gateway, sent);
@@ -418,7 +391,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await admin(stage.gateway, "POST", `/transfers/${sent.id}/assign`, to);
     const spent = { amount_vnd: "-87000", reference: `spent-${sent.id}`, reason: "x" };
     await admin(stage.gateway, "POST", `/accounts/${session.accountId}/adjustments`, spent);
-    await signIn(visitor, `/money/${sent.id}`);
+    const page = await signedIn(`/money/${sent.id}`);
     await page.getByRole("button", { name: "Reverse" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("Nhầm khách");
@@ -436,11 +409,9 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("notes that a transfer was sent back", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
     const sent = transfer({ transferAmount: 66_000, content: "nham nguoi" });
     await notify(stage.gateway, sent);
-    await signIn(visitor, `/money/${sent.id}`);
+    const page = await signedIn(`/money/${sent.id}`);
     await page.getByRole("button", { name: "Sent back" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("Không phải khách");
@@ -456,9 +427,6 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("says who may have sent a transfer, and compares the bank's statement", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    const dialog = page.getByRole("dialog");
     const content = `MB ${orderCode.slice(0, -1)}0 ck`;
     const sent = transfer({
       transferAmount: 499_000,
@@ -466,7 +434,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
       transactionDate: "2026-11-20 09:00:00",
     });
     await notify(stage.gateway, sent);
-    await signIn(visitor, `/money/${sent.id}`);
+    const page = await signedIn(`/money/${sent.id}`);
+    const dialog = page.getByRole("dialog");
     await page.getByText("the code differs by one letter").waitFor();
     await page.getByRole("button", { name: `Assign: ${orderCode}` }).click();
     t.equal(await dialog.getByLabel("Customer or order").inputValue(), orderCode);
@@ -507,31 +476,27 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("does not offer to credit an order that is paid again", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
     const { session } = await stage.customer();
     const content = String((await session.post("/top-ups", { amount_vnd: 55_000 })).body.code);
     const paid = transfer({ transferAmount: 55_000, content });
     await notify(stage.gateway, paid);
     const sent = { ...paid, id: Number(paid["id"]) + 500_000, accountNumber: "777" };
     await notify(stage.gateway, sent);
-    await signIn(visitor, `/money/${sent.id}`);
+    const page = await signedIn(`/money/${sent.id}`);
     const row = page.locator("main tr", { hasText: "its text has this code" });
     await row.getByText("Paid", { exact: true }).waitFor();
     t.equal(await row.getByRole("button").count(), 0);
   });
 
   t.test("sends a message again, announces, and tries the channels", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    const dialog = page.getByRole("dialog");
     const before = (await messages("failed")).map(({ id }) => id);
     stage.mailServer.refusals.push(550);
     await announce("second");
     const given = async () => (await messages("failed")).find(({ id }) => !before.includes(id));
     await until("another mail is given up", async () => (await given()) !== undefined);
     const failed = await given();
-    await signIn(visitor);
+    const page = await signedIn();
+    const dialog = page.getByRole("dialog");
     await page.getByRole("link", { name: /messages? w(as|ere) given up$/ }).click();
     t.match(page.url(), /\/messages\?state=failed$/);
     const row = page.locator("main tbody tr", {
@@ -587,9 +552,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("says how old the newest backup is", async () => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor, "/servers");
+    const page = await signedIn("/servers");
     await page.getByText("None is recorded.").waitFor();
     const at = "now() - interval '25 hours'";
     await ledgerSql(stage.gateway, `insert into backups values (${at}, 4200000)`);
@@ -602,9 +565,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("says how to upgrade, and how to change each secret", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor, "/servers");
+    const page = await signedIn("/servers");
     const part = (title: string) =>
       page
         .locator("main section")
@@ -623,12 +584,10 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   t.test(
     "explains a call that was refused, and shows the hold of one that was charged",
     async (t) => {
-      const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-      const { page } = visitor;
       await until("the refusal is counted", async () => {
         return (await admin(stage.gateway, "GET", `/calls/${refusedId}`)).status === 200;
       });
-      await signIn(visitor, `/calls/${refusedId}`);
+      const page = await signedIn(`/calls/${refusedId}`);
       await page.getByRole("heading", { name: "The gateway refused the call." }).waitFor();
       const { cause } = (await admin(stage.gateway, "GET", `/calls/${refusedId}`)).body;
       await page
@@ -646,10 +605,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   );
 
   t.test("asks in the language of the page before money moves", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "vi" });
-    const { page } = visitor;
+    const page = await signedIn(`/customers/${accountId}`, "vi");
     const dialog = page.getByRole("dialog");
-    await signIn(visitor, `/customers/${accountId}`);
     for (const [button, question] of [
       ["Cộng tiền", `Cộng 1.500.000 đ cho ${EMAIL}, số dư hiện tại`],
       ["Trừ tiền", `Trừ 1.500.000 đ của ${EMAIL}, số dư hiện tại`],
@@ -673,8 +630,6 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("leads to the calls that the margin of today leaves out", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
     const today = dayOf(new Date());
     await ledgerSql(
       stage.gateway,
@@ -684,7 +639,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
         from usage_records record limit 1
       ) one`,
     );
-    await signIn(visitor);
+    const page = await signedIn();
     const link = page.getByRole("link", { name: /without \d+ calls? of unknown cost/ }).first();
     const count = Number(/\d+/.exec((await link.textContent()) ?? "")?.[0]);
     await link.click();
@@ -694,9 +649,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("proves the books", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor);
+    const page = await signedIn();
     await page
       .getByRole("link", { name: /movement of money waits for a second person$/ })
       .waitFor();
@@ -730,13 +683,11 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("shows the figures of each upstream, and leads from a bar to its rows", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
     await until("the calls are counted", async () => {
       const { body } = await admin(stage.gateway, "GET", "/traffic?by=cause");
       return arrayOf(body["rows"]).length > 0;
     });
-    await signIn(visitor);
+    const page = await signedIn();
     const hours = page.locator("main section", { hasText: "By hour" });
     t.match(await hours.locator("figcaption").textContent(), /Served \d+.*Failed 2.*Refused 1/);
     await hours.locator("svg a", { has: page.locator(".refused") }).click();
@@ -779,9 +730,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("switches a provider off and on, and says so", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor, "/upstreams");
+    const page = await signedIn("/upstreams");
     const dialog = page.getByRole("dialog");
     const isOff = async () => {
       const { body } = await admin(stage.gateway, "GET", "/upstreams");
@@ -829,9 +778,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("filters calls in the address, exports them, and shows the command", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor, "/calls");
+    const page = await signedIn("/calls");
     const rows = page.locator("main tbody tr");
     t.equal(await rows.count(), 50);
     await page.getByLabel("Status").selectOption("502");
@@ -855,6 +802,11 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.reload();
     await page.waitForLoadState("networkidle");
     t.equal(await page.getByLabel("Status").inputValue(), "502");
+    await page.setViewportSize({ width: 390, height: 780 });
+    const wide = await page
+      .locator(".filters .field")
+      .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+    t.equal(wide, 0, "no field is wider than its place");
   });
 
   t.test("lists the calls of a period that were sold below cost", async (t) => {
@@ -888,12 +840,10 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("draws the money of each day, and compares it with the days before", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
     const dayAgo = (days: number) => dayOf(new Date(Date.now() - days * 86_400_000));
     const sums = async (from: string, to: string) =>
       (await admin(stage.gateway, "GET", `/report?from=${from}&to=${to}`)).body;
-    await signIn(visitor, `/report?by=model&from=${dayAgo(9)}&to=${dayAgo(5)}`);
+    const page = await signedIn(`/report?by=model&from=${dayAgo(9)}&to=${dayAgo(5)}`);
     const [now, before] = [await sums(dayAgo(9), dayAgo(5)), await sums(dayAgo(14), dayAgo(10))];
     const change = (Number(now["calls"]) / Number(before["calls"]) - 1) * 100;
     const sign = change < 0 ? "−" : "+";
@@ -917,9 +867,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("finds a customer by a pasted key, which the address never has", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor);
+    const page = await signedIn();
     const made = await admin(stage.gateway, "POST", `/accounts/${accountId}/keys`, { name: "new" });
     const key = String(made.body["key"]);
     const asked: string[] = [];
@@ -942,9 +890,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("cuts a key that is pasted into the filter of a list", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor);
+    const page = await signedIn();
     const key = `tg-${"k".repeat(40)}`;
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url()));
@@ -969,12 +915,10 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("shows that a key is paused where it is sought, and resumes it there", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
     const path = `/accounts/${accountId}/keys`;
     const { body } = await admin(stage.gateway, "POST", path, { name: "leaked" });
     await admin(stage.gateway, "POST", `/keys/${body["id"]}/limits`, { paused: true });
-    await signIn(visitor, `/search?q=${body["id"]}`);
+    const page = await signedIn(`/search?q=${body["id"]}`);
     const row = page.locator("main tbody tr", { hasText: "leaked" });
     t.match(await row.textContent(), /Paused/);
     t.strictSame(await row.getByRole("button").allTextContents(), [
@@ -986,9 +930,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("shows what was found for the newest words, however slow the older ones", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor, "/search");
+    const page = await signedIn("/search");
     let answerFirst = () => {};
     const first = new Promise<void>((resolve) => {
       answerFirst = resolve;
@@ -1011,9 +953,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("reads a period once its date is typed, and keeps the field until then", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor);
+    const page = await signedIn();
     for (const [path, read] of [
       [`/customers/${accountId}`, "/ledger?"],
       ["/calls", "/calls?"],
@@ -1044,8 +984,6 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("says that a call was refunded before, and how much", async () => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
     const caller = await createCustomer(stage.gateway, { creditVnd: 100_000 });
     const reply = await post(stage.gateway, paths.messages, caller, bodies.messages({}));
     const id = reply.headers.get("x-request-id");
@@ -1053,7 +991,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
       const { body } = await admin(stage.gateway, "GET", `/calls/${id}`);
       return Boolean(body["ledger"]);
     });
-    await signIn(visitor, `/calls/${id}`);
+    const page = await signedIn(`/calls/${id}`);
     const dialog = page.getByRole("dialog");
     const ask = async () => {
       await page.getByRole("button", { name: "Refund" }).click();
@@ -1075,10 +1013,8 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("refuses in the language of the page, with the amount", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "vi" });
-    const { page } = visitor;
     const poor = await createCustomer(stage.gateway, { creditVnd: 1_500 });
-    await signIn(visitor, `/customers/${poor.accountId}`);
+    const page = await signedIn(`/customers/${poor.accountId}`, "vi");
     await page.getByRole("button", { name: "Trừ tiền", exact: true }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Số tiền").fill("2000");
@@ -1091,9 +1027,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("says that no customer has the address that a transfer is assigned to", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor, `/money/${transferId}`);
+    const page = await signedIn(`/money/${transferId}`);
     await page
       .getByRole("button", { name: /^Assign/ })
       .first()
@@ -1107,16 +1041,12 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("finds a model however its name is written", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor, "/models?query=Claude");
+    const page = await signedIn("/models?query=Claude");
     t.match(await page.locator("main tbody tr").allTextContents(), [/claude/]);
   });
 
   t.test("writes a file as a Vietnamese spreadsheet reads it", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "vi" });
-    const { page } = visitor;
-    await signIn(visitor, "/report?by=model");
+    const page = await signedIn("/report?by=model", "vi");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "CSV" }).click(),
@@ -1184,9 +1114,7 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
   });
 
   t.test("finds the owner of an order that is not paid yet", async (t) => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, locale: "en" });
-    const { page } = visitor;
-    await signIn(visitor, `/search?q=${orderCode.toLowerCase()}`);
+    const page = await signedIn(`/search?q=${orderCode.toLowerCase()}`);
     t.match(await page.locator(".cli code").textContent(), `order show --code ${orderCode}`);
     await page.getByRole("link", { name: `${orderCode} · 0 đ / 500,000 đ` }).click();
     await page.getByRole("heading", { name: EMAIL }).waitFor();

@@ -69,6 +69,44 @@ t.test("states that few customers see", async (t) => {
     t.equal((await page.request.get(`${stage.url}/account/v1/me`)).status(), 401);
   });
 
+  t.test("a sign-out is said to be done only once the session has ended", async (t) => {
+    const { page, session } = await signedIn();
+    const signOut = page.getByRole("button", { name: "Đăng xuất" });
+    await page.locator(".account-menu summary").click();
+    await page.route("**/account/v1/sign-out", (route) => route.abort());
+    await signOut.click();
+    await page.locator(".toast", { hasText: "Không kết nối được máy chủ." }).waitFor();
+    t.equal((await page.request.get(`${stage.url}/account/v1/me`)).status(), 200);
+    await page.getByRole("heading", { name: "Tổng quan" }).waitFor();
+    await page.unroute("**/account/v1/sign-out");
+
+    // Another tab has signed in again since: this one has the token of a session before.
+    const other = await page.context().newPage();
+    const cookies = await page.context().cookies();
+    const ofSession = cookies.find(({ name }) => name.endsWith("_session"));
+    assert.ok(ofSession, JSON.stringify(cookies));
+    await page.context().clearCookies({ name: ofSession.name });
+    await page.context().clearCookies({ name: "tollgate_signed_in" });
+    await signInByForm(other, stage.url, session.email);
+    await signOut.click();
+    await page.getByLabel("Mật khẩu").waitFor();
+    t.equal((await page.request.get(`${stage.url}/account/v1/me`)).status(), 401);
+  });
+
+  t.test("a balance that lasts a day at the pace of the first one is low", async () => {
+    const { page } = await signedIn();
+    const today = new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
+    const figures = { calls: 1, input_tokens: 1, output_tokens: 1, cost_vnd: "30000" };
+    const sums = { data: [{ day: today, ...figures }], total: figures, cut: false };
+    await page.route("**/account/v1/usage/summary*", (route) => route.fulfill({ json: sums }));
+    const money = { balance_vnd: "20000", held_vnd: "0", available_vnd: "20000", pending_vnd: "0" };
+    await page.route("**/account/v1/wallet", (route) => route.fulfill({ json: money }));
+    await page.reload();
+    await page.getByText("30.000 đ").first().waitFor();
+    await page.getByText("< 1 ngày").waitFor();
+    await page.locator(".notice.info", { hasText: "tuần" }).waitFor();
+  });
+
   t.test("maintenance shows the operator's words on every page, until it ends", async (t) => {
     const { page } = await signedIn();
     const message = "Bảo trì đến 15:00";

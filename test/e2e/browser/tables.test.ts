@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
 import t from "tap";
 import { arrayOf } from "../../../core/process/json.ts";
@@ -14,15 +13,12 @@ import { ledgerSql } from "../../support/ledger-sql.ts";
 import { createOperator } from "../../support/operators.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
+import { DESKTOP, openConsole, operatorAt, PHONE, picture, settled } from "./console-page.ts";
 import { findings, sticksOut } from "./inspect.ts";
 import { type Stage, startStage } from "./stage.ts";
 
-const DESKTOP = { width: 1280, height: 800 };
-const PHONE = { width: 360, height: 640 };
 const EMAIL = "minh.tran@example.com";
 const NOW = new Date().toISOString();
-/** A folder for pictures of the pages, to look at. */
-const PICTURES = process.env["TOLLGATE_PICTURES"];
 
 /** Rows that a shop seldom has, as the admin API returns them. */
 const SELDOM = {
@@ -116,25 +112,11 @@ t.test("the tables of the console", async (t) => {
       const { body: traffic } = await admin(gateway, "GET", "/traffic");
       return arrayOf(traffic["rows"]).length > 0;
     });
-    ({ page } = await stage.visitor({ viewport: DESKTOP, locale: "en" }));
-    await page.goto(`${stage.url}/console`);
-    await page.locator("main button.quiet", { hasText: "token" }).click();
-    await page.fill("input[type=password]", gateway.adminToken);
-    await page.click("button[type=submit]");
-    await page.locator(".sidebar").waitFor();
+    ({ page } = await operatorAt(stage));
   });
   t.teardown(() => stage.close());
 
-  const settled = () =>
-    page.waitForFunction(
-      () =>
-        document.querySelector("main h1") && !document.querySelector(".waiting, [aria-busy=true]"),
-    );
-  const open = async (path: string) => {
-    await page.goto(`${stage.url}/console${path}`);
-    await settled();
-    await page.waitForLoadState("networkidle");
-  };
+  const open = (path: string) => openConsole(stage, page, path);
   const part = (title: string) =>
     page
       .locator("main section")
@@ -186,7 +168,7 @@ t.test("the tables of the console", async (t) => {
       ["/audit"],
       [`/search?q=${made.body["id"]}`],
     ];
-    for (const { path } of pages.filter(({ access }) => access === "session"))
+    for (const { path } of pages.filter(({ access }) => access === undefined))
       t.ok(
         walk.some(([walked]) => (walked.match(/^\/\w+/)?.[0] ?? "") === path),
         path,
@@ -197,7 +179,7 @@ t.test("the tables of the console", async (t) => {
       const before = await page.locator("main table").count();
       await then?.();
       if (then) await page.locator("main table").nth(before).waitFor();
-      await settled();
+      await settled(page);
       // The smallest part around a table that has a filter and a command has them for this table alone.
       const tables = await page.locator("main table").evaluateAll((all) =>
         all.map((table) => {
@@ -229,10 +211,7 @@ t.test("the tables of the console", async (t) => {
       for (const viewport of [PHONE, DESKTOP]) {
         await page.setViewportSize(viewport);
         t.strictSame(await sticksOut(page), [], path);
-        if (PICTURES === undefined) continue;
-        mkdirSync(PICTURES, { recursive: true });
-        const file = `tables${path.replaceAll(/\W+/g, "-")}-${viewport.width}.png`;
-        await page.screenshot({ path: join(PICTURES, file), fullPage: true });
+        await picture(page, `tables${path.replaceAll(/\W+/g, "-")}-${viewport.width}`);
       }
     }
     const expected = [
@@ -336,7 +315,7 @@ t.test("the tables of the console", async (t) => {
     t.match(file, /Máy chủ chính/);
     await page.getByLabel("From", { exact: true }).fill("2026-02-01");
     await page.waitForURL(/from=2026-02-01&keys=/);
-    await settled();
+    await settled(page);
     t.equal(await rows.count(), 1);
     await filter.fill("");
     t.ok((await rows.count()) >= 3);

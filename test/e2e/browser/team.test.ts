@@ -1,17 +1,14 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import type { Page } from "playwright-core";
 import t from "tap";
 import { credit } from "../../support/admin.ts";
 import { prompt } from "../../support/ask.ts";
+import { BrowserSession, newEmail, ownAddress, PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { until } from "../../support/until.ts";
+import { PHONE, picture } from "./console-page.ts";
 import { findings, sticksOut } from "./inspect.ts";
 import { type Stage, startStage } from "./stage.ts";
-
-const PHONE = { width: 360, height: 640 };
-/** Set it to a folder to look at the pictures. */
-const PICTURES = process.env["PICTURES"];
 
 t.test("the page of a team in a browser", async (t) => {
   let stage: Stage;
@@ -19,10 +16,6 @@ t.test("the page of a team in a browser", async (t) => {
     stage = await startStage();
   });
   t.teardown(() => stage.close());
-
-  async function picture(page: Page, name: string): Promise<void> {
-    if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
-  }
 
   /** Checks the page for everyone, at this width and on a phone. */
   async function inspect(page: Page, name: string): Promise<void> {
@@ -112,6 +105,10 @@ t.test("the page of a team in a browser", async (t) => {
     t.equal(await owner.page.locator("main tbody tr").filter({ hasText: "Máy chủ" }).count(), 0);
     t.equal(await owner.page.getByLabel("Thành viên").locator("option").count(), 2);
     await inspect(owner.page, "team-usage");
+    await owner.page.goto(`${stage.url}/dashboard/keys`);
+    await owner.page.locator(".item", { hasText: "Laptop" }).getByText(email).waitFor();
+    await owner.page.goBack();
+    await rows.first().waitFor();
     await owner.page.goBack();
     await item.getByRole("button", { name: `Giới hạn của ${email}` }).click();
     const path = `/teams/${owner.session.accountId}/members`;
@@ -149,6 +146,9 @@ t.test("the page of a team in a browser", async (t) => {
     await owner.page.locator("dialog").getByRole("button", { name: "Remove" }).click();
     await owner.page.getByText("None yet.").waitFor();
     assert.equal(await call(key), 401);
+    await owner.page.goto(`${stage.url}/dashboard/usage`);
+    await owner.page.getByLabel("Member").selectOption({ label: `${email} (Removed)` });
+    await owner.page.waitForURL(/member=/);
 
     // The member is back on his own wallet.
     await page.reload();
@@ -157,5 +157,24 @@ t.test("the page of a team in a browser", async (t) => {
       const unexpected = complaints.filter((text) => !/status of 40[234]/.test(text));
       t.strictSame(unexpected, []);
     }
+  });
+
+  t.test("leads a person who signs up by its invitation to it", async () => {
+    const { session: owner } = await stage.customer();
+    const email = newEmail();
+    const path = `/teams/${owner.accountId}/members`;
+    assert.equal((await owner.post(path, { email })).status, 201);
+    const { page } = await stage.visitor();
+    const visitor = new BrowserSession(stage.gateway);
+    visitor.headers = { "x-forwarded-for": ownAddress() };
+    await visitor.post("/sign-up", { email, password: PASSWORD });
+    await page.goto(await stage.mailServer.linkTo(email, "verify"));
+    await page.getByLabel("Mật khẩu").fill(PASSWORD);
+    await page.getByRole("button", { name: "Xác minh và đăng nhập" }).click();
+    const invitation = page.getByRole("link", { name: `Tham gia nhóm của ${owner.email}` });
+    await invitation.waitFor();
+    await page.goto(`${stage.url}/dashboard`);
+    await invitation.click();
+    await page.getByRole("button", { name: `Tham gia nhóm của ${owner.email}` }).waitFor();
   });
 });

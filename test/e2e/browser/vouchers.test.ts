@@ -5,12 +5,11 @@ import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { notify, transfer } from "../../plugins/topup/topups.ts";
 import { admin } from "../../support/admin.ts";
 import { signInByForm } from "../../support/dashboard.ts";
+import { DESKTOP, operatorAt, PHONE } from "./console-page.ts";
 import { findings, sticksOut } from "./inspect.ts";
 import { type Stage, startStage } from "./stage.ts";
 
 const DAY_MS = 86_400_000;
-const PHONE = { width: 360, height: 640 };
-const DESKTOP = { width: 1280, height: 800 };
 const dayIn = (days: number) => dayOf(new Date(Date.now() + days * DAY_MS));
 const BONUSES = [
   {
@@ -101,11 +100,7 @@ t.test("vouchers and bonuses in a browser", async (t) => {
     });
 
     t.test(`an operator makes and cancels codes, at ${viewport.width}`, async (t) => {
-      const { page, complaints } = await stage.visitor({ viewport, locale: "en" });
-      await page.goto(`${stage.url}/console/money`);
-      await page.locator("main button.quiet", { hasText: "token" }).click();
-      await page.fill("input[type=password]", stage.gateway.adminToken);
-      await page.click("button[type=submit]");
+      const { page, complaints } = await operatorAt(stage, "/money", { viewport });
       await page.getByRole("button", { name: "Make codes" }).click();
       const dialog = page.getByRole("dialog");
       const note = `fair ${viewport.width}`;

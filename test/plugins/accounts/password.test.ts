@@ -147,6 +147,23 @@ t.test("a password", async (t) => {
   });
 
   t.test(
+    "leaves the language of the page on which it was set, until another is chosen",
+    async (t) => {
+      const chosen = async (email: string, language?: string) => {
+        const token = await resetToken(email);
+        await visitor().post("/password/reset", { token, password: NEW_PASSWORD, language });
+        return (await visitor().signIn(email, NEW_PASSWORD)).body.account.language;
+      };
+      const email = newEmail();
+      await admin(gateway, "POST", "/accounts", { email });
+      // None is chosen yet: the pages take the browser's, and mails that of the config.
+      t.equal(await chosen(email), null);
+      t.equal(await chosen(email, "en"), "en");
+      t.equal(await chosen(email, "vi"), "en");
+    },
+  );
+
+  t.test(
     "set by a stranger at sign-up stops working once the address's owner resets it",
     async (t) => {
       const email = newEmail();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { parse } from "yaml";
 import { arrayOf, objectOf, parseJson } from "../../../core/process/json.ts";
+import { startMailServer } from "../../support/mail-server.ts";
 import { runCli, runCliProcess } from "./cli-runs.ts";
 
 const GIVEN = {
@@ -89,6 +90,31 @@ t.test("init", async (t) => {
     t.match(found, /to do: sudo install --backup -m 644 .*nginx\.conf/);
   });
 
+  t.test("tries the mail server of the config, and none if the config has none", async (t) => {
+    const [env, config] = [read("env"), read("production.yaml")];
+    const mailServer = await startMailServer({ user: "u", password: "a p" });
+    t.teardown(() => mailServer.stop());
+    writeFileSync(join(folder, "env"), `${env}MAIL_PORT=${mailServer.port}\n`);
+    const mails = async (change: (text: string) => string) => {
+      writeFileSync(join(folder, "production.yaml"), change(config));
+      const { rows } = await init({}, "--check");
+      return rows.filter((row) => row?.["what"] === "mail").map((row) => row?.["how"]);
+    };
+    const ofFile = (text: string) =>
+      text
+        .replace(/port: 587 .*/, `port: \${MAIL_PORT:-25}`)
+        .replace(/user: .*SMTP_USER.*/, "user: u")
+        .replace(/host: .*SMTP_HOST.*/, "host: 127.0.0.1")
+        .replace(/password: .*SMTP_PASSWORD.*/, "password: a p");
+    t.strictSame(await mails(ofFile), ["127.0.0.1 takes the user and password"]);
+    t.match(await mails((text) => ofFile(text).replace("secure: false", "secure: true")), [
+      /^127\.0\.0\.1: .*(?:SSL|TLS|wrong version)/i,
+    ]);
+    t.strictSame(await mails((text) => text.replace(/^ {6}smtp:\n(?: {8,}.*\n)+/m, "")), []);
+    writeFileSync(join(folder, "env"), env);
+    writeFileSync(join(folder, "production.yaml"), config);
+  });
+
   t.test("overwrites nothing without being told, and keeps secrets if it is", async (t) => {
     const before = read("env");
     const refused = await init({ PUBLIC_URL: "http://other.example" });
@@ -98,6 +124,27 @@ t.test("init", async (t) => {
     writeFileSync(join(folder, "env"), `${before}OTHER=mine\n`);
     await init({ OPENAI_API_KEY: "sk-2" }, "--replace");
     t.equal(read("env"), `${before.replace("OPENAI_API_KEY=", "OPENAI_API_KEY=sk-2")}OTHER=mine\n`);
+  });
+
+  t.test("keeps env as the operator wrote it, whatever the shell still has", async (t) => {
+    const before = read("env");
+    const rotated = before
+      .replace(/(?<=^DATABASE_URL=).*/m, '"postgres://tollgate:new@127.0.0.1:9/tollgate"  ')
+      .replace("XAI_API_KEY=", "# Mine, of 2027\n  XAI_API_KEY='of mine'");
+    const own = rotated.replace("redis://default", "redis://mine");
+    const text = `${own}https_proxy=http://127.0.0.1:9\nexport MORE=1\n`;
+    writeFileSync(join(folder, "env"), text);
+    const { rows } = await init({ DATABASE_URL: GIVEN.DATABASE_URL }, "--replace");
+    t.equal(read("env"), text);
+    t.match(read("postgres.sql"), "password 'new'");
+    t.match(rows[0], {
+      state: "to do",
+      what: join(folder, "env"),
+      how: /differ: .*DATABASE_URL\b/,
+    });
+    t.match(rows[1], { state: "to do", what: "REDIS_URL", how: /^no redis\.conf is written/ });
+    t.notMatch(JSON.stringify(rows), /tollgate:(?:secret|new)@/);
+    writeFileSync(join(folder, "env"), before);
   });
 
   t.test("says that the unit hides home folders, from which nothing can start", async (t) => {
@@ -161,9 +208,9 @@ t.test("init", async (t) => {
 
   t.test("refuses a value that shells and systemd read differently", async (t) => {
     const before = read("env");
-    const { code, stderr } = await init({ TOPUP_ACCOUNT_NAME: "O'NEIL" }, "--replace");
+    const { code, stderr } = await init({ ZAI_API_KEY: "O'NEIL" }, "--replace");
     t.equal(code, 2);
-    t.match(stderr, /TOPUP_ACCOUNT_NAME: .*quotes/);
+    t.match(stderr, /ZAI_API_KEY: .*quotes/);
     t.equal(read("env"), before);
   });
 });

@@ -14,6 +14,7 @@ const ROOMS = [
     (name) => `plugins/${name}`,
   ),
   "plugins/translate",
+  "plugins/vouchers",
 ];
 /** Refusals of operators' and customers' own routes. */
 const NOT_OF_CALLS = new Set([
@@ -21,6 +22,7 @@ const NOT_OF_CALLS = new Set([
   "core/plugin/key-limits.ts",
   "plugins/maintenance/routes.ts",
   "plugins/switches/routes.ts",
+  "plugins/vouchers/operator-routes.ts",
 ]);
 /** Sent to operators alone, by the file that also refuses callers. */
 const OPERATORS_CODE = / (?:proof_required|role_forbids)$/;

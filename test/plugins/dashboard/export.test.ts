@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import t from "tap";
-import { csvColumns, csvText } from "../../../plugins/dashboard/csv.ts";
+import { csvColumns } from "../../../plugins/dashboard/csv.ts";
+import { csvLine } from "../../../plugins/page-parts/browser/csv.ts";
 import { until } from "../../support/until.ts";
 import { ALICE, keyId, record, startUsageWorld, type UsageWorld } from "./usage-fixtures.ts";
 
@@ -71,16 +72,16 @@ t.test("the CSV export", async (t) => {
     const [, line] = await lines({ key: keyId(2) });
     t.ok(line?.includes(`,'-2+3,'@SUM(A1),`), line ?? "");
     t.ok(line?.includes(`,"'=HYPERLINK(""http://evil.test"")",`), line ?? "");
-    for (const text of ["=1", "+1", "-1", "@a", "\ta", "\ra"]) {
-      t.match(csvText(text), /^"?'/, JSON.stringify(text));
+    for (const text of ["=1", "+1", "-a", "@a", "\ta", "\ra"]) {
+      t.match(csvLine([text]), /^"?'/, JSON.stringify(text));
     }
-    t.equal(csvText("a=1"), "a=1");
-    t.equal(csvText("a\nb"), '"a\nb"');
-    t.equal(csvText("a;b"), '"a;b"');
+    t.equal(csvLine(["a=1"]), "a=1");
+    t.equal(csvLine(["a\nb"]), '"a\nb"');
+    t.equal(csvLine(["a;b"]), '"a;b"');
     // A spreadsheet whose language separates fields by another sign splits the text there.
-    t.equal(csvText("a;=cmd|'/C calc'!A0"), `"a;'=cmd|'/C calc'!A0"`);
-    t.equal(csvText("a, -1\t@b"), `"a,' -1\t'@b"`);
-    t.equal(csvText("=a;+b"), `"'=a;'+b"`);
+    t.equal(csvLine(["a;=cmd|'/C calc'!A0"]), `"a;'=cmd|'/C calc'!A0"`);
+    t.equal(csvLine(["a, -1\t@b"]), `"a,' -1\t'@b"`);
+    t.equal(csvLine(["=a;+b"]), `"'=a;'+b"`);
   });
 
   t.test("holds each of many calls once, newest first", async (t) => {

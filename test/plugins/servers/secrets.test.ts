@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { readSource } from "../../../core/config/read-source.ts";
 import { settingSources } from "../../../core/config/setting-sources.ts";
 import type { Services } from "../../../core/plugin/index.ts";
 import { packageRoot } from "../../../core/process/root.ts";
+import { commandsOf } from "../../../plugins/servers/handbook.ts";
 import { secretsJson } from "../../../plugins/servers/secrets.ts";
 
 const NOW = Date.UTC(2026, 10, 28);
@@ -34,19 +36,23 @@ plugins:
   - of-others: { api_token: "\${OTHERS}" }
 `;
 
-async function listed(language: "en" | "vi") {
+async function listed(
+  language: "en" | "vi",
+  ledger = LEDGER,
+  way: Parameters<typeof secretsJson>[2] = "hand",
+) {
   const file = join(folder, "gateway.yaml");
   writeFileSync(file, CONFIG);
   const environment = {
     GATEWAY_ADMIN_TOKEN: "hidden-token",
-    DATABASE_URL: LEDGER,
+    DATABASE_URL: ledger,
     OTHERS: "hidden",
   };
   const source = await readSource(file, environment, new Problems());
   const sources = source ? settingSources(source) : [];
-  const config = { sources, stores: { hot: HOT, ledger: LEDGER, data } };
+  const config = { sources, stores: { hot: HOT, ledger, data } };
   const services = { config, clock: { now: () => NOW, monotonic: () => 0 } };
-  return secretsJson(services as unknown as Services, language);
+  return secretsJson(services as unknown as Services, language, way);
 }
 
 t.test(
@@ -88,6 +94,41 @@ t.test("a password of Postgres is needed at once by connections that are renewed
   for (const language of ["en", "vi"] as const) {
     const ledger = (await listed(language)).find(({ secret }) => secret === "stores.ledger");
     t.match(ledger?.["change"], /30 .* 60/);
+  }
+});
+
+t.test("no commands change the role of another Postgres than the ledger's", async (t) => {
+  const commands = async (way: "systemd" | "docker", host: string, user = "tollgate") => {
+    const all = await listed("en", `postgres://${user}:hidden@${host}/tollgate`, way);
+    return String(all.find(({ secret }) => secret === "stores.ledger")?.["commands"]);
+  };
+  for (const host of ["127.0.0.1:5432", "[::1]"])
+    t.match(await commands("systemd", host), "alter role tollgate");
+  t.match(await commands("docker", "postgres:5432"), "alter role tollgate");
+  for (const host of ["db.internal", "a:5432,b:5432"]) {
+    t.match(await commands("systemd", host), /^systemctl restart/, host);
+    t.match(await commands("docker", host), /^docker compose up/, host);
+  }
+  t.match(await commands("systemd", "127.0.0.1", "other"), /^systemctl restart/);
+});
+
+t.test("a new password of Postgres leaves the rest of the address as it is", async (t) => {
+  const block = await commandsOf("secrets.md", "postgres");
+  const [, program = ""] = /sed -i (".*") /.exec(block) ?? [];
+  for (const [before, after] of [
+    [
+      "postgres://tollgate:old@127.0.0.1:5432/tollgate",
+      "postgres://tollgate:a1@127.0.0.1:5432/tollgate",
+    ],
+    [
+      "'postgresql://tollgate:o@d@[::1]/b?sslmode=x'",
+      "'postgresql://tollgate:a1@[::1]/b?sslmode=x'",
+    ],
+  ]) {
+    const input = `A=1\nDATABASE_URL=${before}\n`;
+    const env = { ...process.env, NEW: "a1" };
+    const { stdout } = spawnSync("sh", ["-c", `sed ${program}`], { input, encoding: "utf8", env });
+    t.equal(stdout, `A=1\nDATABASE_URL=${after}\n`);
   }
 });
 

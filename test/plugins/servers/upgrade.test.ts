@@ -77,6 +77,18 @@ t.test("the next build gets a folder of its own, and the way back leads to this 
   }
 });
 
+t.test("the next build gets the native listener of Node 24 if this one has it", async (t) => {
+  const folder = t.testdir({ node_modules: { "@btc-vision": { "uwebsockets.js": {} } } });
+  for (const way of ["systemd", "hand"] as const) {
+    const builds = "npm ci &&\nnpm run build &&\nnpm prune --omit=dev";
+    t.match(
+      await upgradeCommands(way, folder),
+      `${builds} &&\nnpm install --no-save --omit=dev @btc-vision/uwebsockets.js@`,
+    );
+    t.notMatch(await upgradeCommands(way, join(folder, "none")), "npm install");
+  }
+});
+
 t.test("leaves an operator's own folders as they are", async (t) => {
   const commands = await upgradeCommands("systemd", "/opt/tollgate-2");
   const program = /sed -i '(.*?)'/.exec(commands)?.[1] ?? "";

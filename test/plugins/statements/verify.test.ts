@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
@@ -178,5 +178,11 @@ t.test("a statement's file", async (t) => {
     t.match(wrong.text, /^wrong: the closing balance is 9/);
     t.equal(run().status, 2);
     t.equal(run(join(folder, "none.csv")).status, 2);
+    // npm starts it by a link.
+    const link = join(folder, "verify-statement");
+    symlinkSync(join(packageRoot, "dist/plugins/statements/verify.js"), link);
+    t.equal(spawnSync(process.execPath, [link, "none.csv"], { cwd: folder }).status, 2);
+    const { bin } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8"));
+    t.equal(bin["verify-statement"], "dist/plugins/statements/verify.js");
   });
 });

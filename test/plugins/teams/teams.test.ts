@@ -71,6 +71,35 @@ t.test("a team", async (t) => {
     t.match((await owner.get("/wallet")).body, { balance_vnd: String(10_000_000 - PRICE_VND) });
   });
 
+  t.test("has keys that a reset of a password shows as used, and whose they are", async (t) => {
+    const [owner, person] = [await at.owner(), await at.person()];
+    await at.join(owner, person);
+    const key = await at.newKey(person, owner);
+    await at.recorded(key, await at.call(key));
+    const keysOf = async ({ email }: Person) => {
+      await person.post("/password/forgot", { email });
+      const link = await at.world.mailServer.linkTo(email, "reset");
+      const [, token] = link.split("#token=");
+      const { data } = (await person.post("/password/reset/keys", { token })).body;
+      return data.filter(({ prefix }: { prefix: string }) => key.key.startsWith(prefix));
+    };
+    const [ofMember] = await keysOf(person);
+    t.match(ofMember, { last_used_at: /^20/, team: owner.email, of_member: false });
+    const [ofOwner] = await keysOf(owner);
+    t.match(ofOwner, { last_used_at: /^20/, team: null, of_member: true });
+  });
+
+  t.test("lists those who have left for its owner, whose calls stay in the books", async (t) => {
+    const [owner, person] = [await at.owner(), await at.person()];
+    const id = await at.join(owner, person);
+    await owner.post(`${pathOf(owner)}/members/${id}/remove`);
+    const list = async (query: string) =>
+      (await owner.get(`${pathOf(owner)}/members${query}`)).body.data;
+    t.strictSame(await list(""), []);
+    t.match(await list("?removed=true"), [{ id, email: person.email, state: "removed" }]);
+    t.equal((await owner.get(`${pathOf(owner)}/members?removed=perhaps`)).status, 400);
+  });
+
   t.test("has a budget for each member, over all his keys", async (t) => {
     const [owner, person, other] = [await at.owner(), await at.person(), await at.person()];
     await at.join(owner, person, { limits: { day_vnd: 3 * PRICE_VND - 1, month_vnd: 900_000 } });

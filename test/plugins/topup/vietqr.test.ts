@@ -1,5 +1,6 @@
 import t from "tap";
-import { qrSvg, qrText } from "../../../plugins/topup/vietqr.ts";
+import { qrSvg } from "../../../plugins/page-parts/qr.ts";
+import { qrText } from "../../../plugins/topup/vietqr.ts";
 
 t.test("the text of a QR follows the VietQR standard, including the checksum", async (t) => {
   const withReference = await qrText({

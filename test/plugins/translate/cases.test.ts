@@ -6,11 +6,11 @@ import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { refuse } from "../../../core/wire/refusal.ts";
 import { wires } from "../../../core/wire/wires.ts";
 import { chatContext } from "../../../plugins/translate/chat/read/request.ts";
-import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
 import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
-import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import type { End } from "../../../plugins/translate/stream.ts";
 import { assembleChat, assembleMessages } from "./assemble.ts";
 import {
@@ -114,11 +114,7 @@ function checkResponse(one: Case): void {
       return chatToMessagesResponse(one.input, messagesContext(request, chatProfile(profile)));
     }
     if (status >= 400) return messagesErrorToChat(status, one.input);
-    return messagesToChatResponse(
-      one.input,
-      chatContext(request, messagesProfile(profile)),
-      NOW_MS,
-    );
+    return messagesToChatResponse(one.input, chatContext(request), NOW_MS);
   })();
   const expected = one.expect;
   if (isObject(expected) && "$status" in expected) {

@@ -63,10 +63,6 @@ function rules(all: readonly StreamRule[]): void {
 const CALL = { type: "tool_use", id: "t", name: "f", input: {} };
 const TEXT = { type: "text", text: "" };
 const CUSTOM = { model: "m", tools: [{ type: "custom", custom: { name: "sh" } }] };
-const FORMAT = {
-  model: "m",
-  response_format: { type: "json_schema", json_schema: { schema: {} } },
-};
 
 t.test("Chat streams: blocks", async () => {
   rules([
@@ -169,40 +165,6 @@ t.test("Chat streams: blocks", async () => {
         STOP,
       ],
       seen: { tool_calls: [{ arguments: '{"input":"l' }], finish_reason: "length" },
-    },
-    {
-      rule: "a call that stands for a format becomes the content",
-      request: FORMAT,
-      profile: { structured_outputs: "tool" },
-      events: [
-        START,
-        ...block(0, { ...CALL, name: "structured_output" }, json('{"a"'), json(":1}")),
-        ends("tool_use"),
-        STOP,
-      ],
-      seen: { text: '{"a":1}', tool_calls: [], finish_reason: "stop" },
-    },
-    {
-      rule: "also if it is complete in the start of its block",
-      request: FORMAT,
-      profile: { structured_outputs: "tool" },
-      events: [
-        START,
-        ...block(0, { ...CALL, name: "structured_output", input: { a: 1 } }),
-        ends("tool_use"),
-        STOP,
-      ],
-      seen: { text: '{"a":1}', tool_calls: [] },
-    },
-    {
-      rule: "a tool with that name stays a tool if no format was requested",
-      events: [
-        START,
-        ...block(0, { ...CALL, name: "structured_output" }, json("{}")),
-        ends("tool_use"),
-        STOP,
-      ],
-      seen: { text: "", tool_calls: [{ name: "structured_output" }], finish_reason: "tool_calls" },
     },
   ]);
 });

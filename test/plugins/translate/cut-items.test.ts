@@ -1,6 +1,5 @@
 import t from "tap";
 import type { JsonObject } from "../../../core/process/json.ts";
-import { messagesProfile } from "../../../plugins/translate/profile.ts";
 import { responsesToMessagesRequest } from "../../../plugins/translate/responses/read/request.ts";
 import { messagesToResponse } from "../../../plugins/translate/responses/write/response.ts";
 import { MessagesToResponsesStream } from "../../../plugins/translate/responses/write/stream.ts";
@@ -10,11 +9,7 @@ const tools = [
   { type: "function", name: "f", parameters: { type: "object" } },
   { type: "custom", name: "c" },
 ];
-const asked = responsesToMessagesRequest(
-  { model: "m", input: "q", tools },
-  messagesProfile(),
-  true,
-);
+const asked = responsesToMessagesRequest({ model: "m", input: "q", tools }, {}, true);
 if (!asked.ok) throw new Error(asked.reject.message);
 const { context } = asked;
 

@@ -1,6 +1,6 @@
 import t from "tap";
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
-import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { chatProfile } from "../../../plugins/translate/profile.ts";
 import { assembleMessages } from "./assemble.ts";

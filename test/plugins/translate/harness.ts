@@ -6,7 +6,7 @@ import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/strea
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { MessagesToChatStream } from "../../../plugins/translate/chat/write/stream.ts";
 import type { RandomText } from "../../../plugins/translate/ids.ts";
-import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import type {
   ClientStream,
   End,
@@ -107,7 +107,7 @@ export function translator(
     const context = messagesContext(request, chatProfile(profile));
     return new ChatToMessagesStream(context, recorder, random);
   }
-  const context = chatContext(request, messagesProfile(profile));
+  const context = chatContext(request);
   return new MessagesToChatStream(context, recorder, NOW_MS, random);
 }
 

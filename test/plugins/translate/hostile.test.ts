@@ -7,11 +7,11 @@ import {
   chatContext,
   chatToMessagesRequest,
 } from "../../../plugins/translate/chat/read/request.ts";
-import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
 import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
-import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import { chatRequest, damaged, messagesRequest } from "./conversations.ts";
 import { type Client, NOW_MS, Recorder, translator } from "./harness.ts";
 import {
@@ -69,9 +69,9 @@ const object = fc.dictionary(fc.constantFrom(...KEYS), json, { maxKeys: 9 });
 
 const PROFILES: readonly Profile[] = [
   {},
-  { dialect: "compatible", cache_control: "keep", mid_system: "user", replay_reasoning: true },
-  { mid_system: "hoist", unsupported_tools: "drop", sampling: "none", thinking: "budget" },
-  { mid_system: "inline", structured_outputs: "tool", prefill: false, sampling: "both" },
+  { dialect: "compatible", cache_control: "keep", mid_system: "user", replay: "reasoning_content" },
+  { mid_system: "hoist", sampling: "none", thinking: "budget" },
+  { mid_system: "inline", prefill: false, sampling: "both" },
 ];
 const profiles = fc.constantFrom(...PROFILES);
 
@@ -126,7 +126,7 @@ t.test("hostile requests never throw, and accepted ones are valid", async (t) =>
       { role: "assistant", tool_calls: calls },
       { role: "tool", tool_call_id: "a", content: "r" },
     ];
-    const made = chatToMessagesRequest({ messages }, messagesProfile());
+    const made = chatToMessagesRequest({ messages }, {});
     assert.ok(made.ok);
     const written = JSON.stringify(made.body);
     t.ok(written.includes(JSON.stringify({ _raw_arguments: text })));
@@ -162,7 +162,7 @@ t.test("hostile replies never throw", async (t) => {
     fc.assert(
       fc.property(fc.oneof(json, object), object, (body, request) => {
         chatToMessagesResponse(body, messagesContext(request, chatProfile()));
-        messagesToChatResponse(body, chatContext(request, messagesProfile()), NOW_MS);
+        messagesToChatResponse(body, chatContext(request), NOW_MS);
         const errors = [chatErrorToMessages(500, body), messagesErrorToChat(500, body)];
         for (const { status } of errors) assert.ok(status >= 400 && status <= 599);
       }),

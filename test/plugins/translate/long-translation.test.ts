@@ -10,8 +10,8 @@ import type { Services } from "../../../core/plugin/services.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { isRefusal } from "../../../core/wire/refusal.ts";
 import { contentsOf } from "../../../plugins/meter/bound.ts";
-import type { ReplyTranslation } from "../../../plugins/translate/reply-translation.ts";
 import { StateSeal } from "../../../plugins/translate/state/seal.ts";
+import type { Translation } from "../../../plugins/translate/translation.ts";
 import { translatedHere, translationOf } from "../../../plugins/translate/translation.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";
@@ -89,7 +89,7 @@ async function check(
   return undefined;
 }
 
-function replyOf(translation: ReplyTranslation): object {
+function replyOf(translation: Translation): object {
   const calls = [{ id: "c", function: { name: "long_name", arguments: "{}" } }];
   const choices = [{ message: { content: "Hi", tool_calls: calls } }];
   const content = [{ type: "tool_use", id: "c", name: "fs_read", input: {} }];

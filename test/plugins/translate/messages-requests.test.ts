@@ -485,16 +485,6 @@ t.test("Messages requests: tools", async (t) => {
       code: "unsupported_parameter",
     },
     {
-      rule: "a dropped tool leaves the others",
-      profile: { unsupported_tools: "drop" },
-      given: {
-        tools: [{ type: "bash_20250124", name: "bash" }, TOOL],
-        tool_choice: { type: "any" },
-      },
-      sent: { tools: [{ function: { name: "f" } }], tool_choice: "required" },
-      dropped: ["tools"],
-    },
-    {
       rule: "parameters are completed, not changed, and keys of the tool stay out of them",
       given: {
         tools: [
@@ -615,7 +605,7 @@ t.test("Messages requests: effort and format", async (t) => {
     },
     {
       rule: "earlier thinking is sent back if the model needs it",
-      profile: { replay_reasoning: true },
+      profile: { replay: "reasoning_content" },
       given: {
         messages: [
           Q,

@@ -6,7 +6,7 @@ import { chatToMessagesRequest } from "../../../plugins/translate/chat/read/requ
 import { messagesToChatRequest } from "../../../plugins/translate/chat/write/request.ts";
 import { edited } from "../../../plugins/translate/edits/index.ts";
 import type { Translated } from "../../../plugins/translate/notes.ts";
-import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import { checkChatRequest, checkMessagesRequest } from "./invariants.ts";
 import { mismatch } from "./match.ts";
 
@@ -61,7 +61,7 @@ export function translated(
   const made =
     client === "messages"
       ? messagesToChatRequest(body, chatProfile(profile))
-      : chatToMessagesRequest(body, messagesProfile(profile));
+      : chatToMessagesRequest(body, profile);
   if (!made.ok) return made;
   const fitted = edited({ ...made.body }, to, profile, client);
   return fitted.ok ? { ...fitted, dropped: [...made.dropped, ...fitted.dropped] } : fitted;

@@ -7,13 +7,13 @@ import {
   chatContext,
   chatToMessagesRequest,
 } from "../../../plugins/translate/chat/read/request.ts";
-import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/response.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat/read/stream.ts";
 import {
   messagesContext,
   messagesToChatRequest,
 } from "../../../plugins/translate/chat/write/request.ts";
 import { messagesToChatResponse } from "../../../plugins/translate/chat/write/response.ts";
-import { chatProfile, messagesProfile } from "../../../plugins/translate/profile.ts";
+import { chatProfile } from "../../../plugins/translate/profile.ts";
 import { assembleChat, assembleMessages } from "./assemble.ts";
 import { chatRequest, messagesRequest } from "./conversations.ts";
 import { type Client, type FixtureEvent, NOW_MS, pieces, run, serialise } from "./harness.ts";
@@ -41,7 +41,7 @@ t.test("a conversation translated there and back keeps its meaning", async (t) =
         const names = there.context.toolNames;
         const meaning = meaningOfMessages(body, originalNames());
         assert.deepEqual(meaningOfChat(there.body, originalNames(names)), meaning);
-        const back = chatToMessagesRequest(there.body, messagesProfile());
+        const back = chatToMessagesRequest(there.body, {});
         assert.ok(back.ok, JSON.stringify(back));
         checkMessagesRequest(back.body);
         const all = originalNames(back.context.toolNames, names);
@@ -54,7 +54,7 @@ t.test("a conversation translated there and back keeps its meaning", async (t) =
   t.test("from Chat over Messages, and every tool call gets its own id back", async () => {
     fc.assert(
       fc.property(chatRequest, fc.constantFrom("hoist", "inline"), (body, midSystem) => {
-        const there = chatToMessagesRequest(body, messagesProfile({ mid_system: midSystem }));
+        const there = chatToMessagesRequest(body, { mid_system: midSystem });
         assert.ok(there.ok, JSON.stringify(there));
         checkMessagesRequest(there.body);
         const names = there.context.toolNames;
@@ -139,11 +139,7 @@ t.test("a reply translated there and back is the same reply", async (t) => {
           stop_reason: stopReason,
           usage: messagesUsage(used),
         };
-        const there = messagesToChatResponse(
-          body,
-          chatContext({ model: "m" }, messagesProfile()),
-          NOW_MS,
-        );
+        const there = messagesToChatResponse(body, chatContext({ model: "m" }), NOW_MS);
         const back = chatToMessagesResponse(
           there.body,
           messagesContext({ model: "m" }, chatProfile()),

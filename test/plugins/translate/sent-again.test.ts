@@ -23,15 +23,8 @@ function written(to: Protocol, size: number): Translation {
   };
   const body = RequestBody.from({ bytes: Buffer.from(json), places, fields: {}, ...facts });
   const made = { ok: true, body, dropped: [], context: {} } as never;
-  return new Translation(
-    "chat",
-    to,
-    {} as never,
-    {} as never,
-    {} as never,
-    () => made,
-    () => 0,
-  );
+  const call = { endpoint: { protocol: "chat" } } as never;
+  return new Translation(call, to, {} as never, {} as never, {} as never, () => made);
 }
 
 for (const [to, bytes, isAgain] of [

@@ -1,10 +1,5 @@
-import {
-  imagesIn,
-  isObject,
-  type JsonObject,
-  TOKENS_PER_IMAGE,
-  textOf,
-} from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { imagesIn, TOKENS_PER_IMAGE, textOf } from "../../../plugins/simulator/ask.ts";
 
 /** A parsed request of any protocol. */
 export interface Ask {

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, positiveInteger } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { positiveInteger } from "../../../plugins/simulator/ask.ts";
 import { pieces } from "../../../plugins/simulator/text.ts";
 import { type Answer, argumentDeltas, createdAt, type Ending, textDeltas } from "./answer.ts";
 import { type Ask, type Problem, problem, readTurns, strings } from "./ask.ts";

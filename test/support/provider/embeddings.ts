@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { countTokens } from "../../../plugins/simulator/text.ts";
 import type { Answer } from "./answer.ts";
 import { type Ask, type Problem, problem } from "./ask.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { formParts } from "../../../core/plugin/index.ts";
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 
 /**
  * Converts a multipart body to JSON. A file becomes `{filename, type, bytes, sha256}`, so that an

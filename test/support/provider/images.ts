@@ -1,4 +1,5 @@
-import { type JsonObject, TOKENS_PER_IMAGE, textOr } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
+import { TOKENS_PER_IMAGE, textOr } from "../../../plugins/simulator/ask.ts";
 import { makePng } from "../../../plugins/simulator/png.ts";
 import { countTokens } from "../../../plugins/simulator/text.ts";
 import { type Answer, createdAt } from "./answer.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import type { Answer } from "./answer.ts";
 import type { Directive } from "./directive.ts";
 import type { Protocol } from "./protocol.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import type { Answer } from "./answer.ts";
 import type { Ask, Problem } from "./ask.ts";
 import type { Directive } from "./directive.ts";

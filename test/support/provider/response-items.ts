@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { pieces } from "../../../plugins/simulator/text.ts";
 import { type Answer, argumentDeltas, type ToolCall, textDeltas } from "./answer.ts";
 

@@ -1,4 +1,5 @@
-import { type JsonObject, positiveInteger } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
+import { positiveInteger } from "../../../plugins/simulator/ask.ts";
 import { responsesUsage } from "../../../plugins/simulator/endpoint.ts";
 import { response } from "../../../plugins/simulator/responses.ts";
 import type { Answer, Ending } from "./answer.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { sampleArguments } from "../../../plugins/simulator/sample.ts";
 import type { Directive } from "../provider/directive.ts";
 import { qwenThinks } from "./alibaba.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { blocksOf } from "./message-turns.ts";
 import { type Facts, objectIn, type Rule, text } from "./rule.ts";
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { claudeThinks } from "./anthropic-thinking.ts";
 import { blocksOf, isThinkingBlock } from "./message-turns.ts";
 import { type Facts, objectIn, objects, type Rule, text } from "./rule.ts";

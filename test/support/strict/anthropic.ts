@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { claudeOnBedrock } from "./anthropic-bedrock.ts";
 import { claudeBetas } from "./anthropic-betas.ts";
 import { anthropicMedia } from "./anthropic-media.ts";

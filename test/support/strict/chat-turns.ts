@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { type Facts, objectIn, objects, text } from "./rule.ts";
 
 /** Calls and results of a Chat conversation that do not belong together. */

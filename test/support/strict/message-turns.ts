@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { type Facts, objects } from "./rule.ts";
 
 /** Returns the content blocks of a message. Plain text counts as one block. */

@@ -1,4 +1,4 @@
-import { isObject } from "../../../plugins/simulator/ask.ts";
+import { isObject } from "../../../core/process/json.ts";
 import { callsOf, foreignPart, hasRole, unpaired } from "./chat-turns.ts";
 import { objectIn, type Rule, text } from "./rule.ts";
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
 /** Keywords that may stand in a union and in its branches. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { REASONING, tokensPerMinute } from "./openai.ts";
 import { type Facts, given, objectIn, objects, type Rule, text } from "./rule.ts";
 import { openaiSchemaRefusal, openaiStrictRefusal } from "./schema.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 
 /** The maker of a model, which decides what its provider refuses and in which words. */
 export type Family =

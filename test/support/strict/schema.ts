@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { type Facts, objectIn, objects, text } from "./rule.ts";
 
 const INSIDE = ["items", "additionalProperties", "not", "if", "then", "else", "contains"];

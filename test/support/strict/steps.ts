@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../plugins/simulator/ask.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { lastMarker } from "../provider/find-directive.ts";
 import { callsOf } from "./chat-turns.ts";
 import { blocksOf } from "./message-turns.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 
 /** A request that breaks one rule: the rule's id, the model, and what differs from a plain request. */
 export type StrictCase = readonly [

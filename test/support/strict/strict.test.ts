@@ -1,5 +1,5 @@
 import t from "tap";
-import type { JsonObject } from "../../../plugins/simulator/ask.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { type Bench, post, startBench } from "../provider/sim.ts";
 import { alibaba } from "./alibaba.ts";
 import { amazon } from "./amazon.ts";

@@ -5,10 +5,12 @@ import { constants, existsSync } from "node:fs";
 import { access, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { isLoopback, messageOf } from "../../../../core/plugin/index.ts";
+import { parse } from "yaml";
+import { arrayOf, isLoopback, messageOf, objectOf } from "../../../../core/plugin/index.ts";
 import { type Ask, type Command, type Values, value } from "../command.ts";
 import { readVariables, variable, writeVariables } from "../env-file.ts";
 import { EXIT, Failure } from "../failure.ts";
+import { type Change, storeFiles } from "../store-files.ts";
 
 /** The folder of the package, seen from `dist/plugins/admin/cli/commands`. */
 const PACKAGE = resolve(import.meta.dirname, "../../../../..");
@@ -24,6 +26,9 @@ const PASSWORD = "PASSWORD";
 const MASTER_KEY = "BASE64_OF_32_BYTES";
 const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD)$|^(?:REDIS|DATABASE)_URL$/;
 
+/** Of a config. */
+const VARIABLE = /\$\{(\w+)(?::-([^}]*))?\}/g;
+
 type Environment = ReadonlyMap<string, string>;
 
 /** A shipped file, and what differs on this machine: each text must be there. */
@@ -34,7 +39,7 @@ interface Shipped {
   readonly isSecret?: boolean;
   /** The operator's own from then on, such as the config and prices: never written again. */
   readonly isOwn?: boolean;
-  readonly changes: readonly (readonly [shipped: string, here: string])[];
+  readonly changes: readonly Change[];
 }
 
 /** One line of the result: what is right, or what is left to do. */
@@ -72,7 +77,8 @@ export const initCommand: Command = {
 async function write(folder: string, { replace }: Values, ask?: Ask): Promise<Finding[]> {
   const env = join(folder, "env");
   const template = await readFile(join(PACKAGE, "config/production.env.example"), "utf8");
-  const kept = existsSync(env) ? readVariables(await readFile(env, "utf8")) : new Map();
+  const before = existsSync(env) ? await readFile(env, "utf8") : template;
+  const kept = before === template ? new Map() : readVariables(before);
   if (kept.size > 0 && replace === undefined) {
     throw new Failure(
       EXIT.refused,
@@ -86,10 +92,10 @@ async function write(folder: string, { replace }: Values, ask?: Ask): Promise<Fi
     .then(() => access(folder, constants.W_OK))
     .catch(notWritable(folder));
   const values = await answers(template, kept, ask);
-  const files = shippedFiles(folder, values);
+  const { files, others } = shippedFiles(folder, values);
   const texts = await Promise.all(files.map(changed));
-  await put(env, writeVariables(template, values), true);
-  const replaced: Finding[] = [];
+  await put(env, writeVariables(before, values), true);
+  const replaced = [...differing(env, kept), ...others];
   for (const [at, { to, isSecret, isOwn }] of files.entries()) {
     if (isOwn && existsSync(join(folder, to))) continue;
     const [path, text] = [join(folder, to), texts[at] ?? ""];
@@ -120,7 +126,21 @@ async function put(path: string, text: string, isSecret: boolean): Promise<void>
   await rename(half, path);
 }
 
-/** Returns the value of each variable: from the environment, the file before, the template; a terminal may change it. */
+/** Says which values the shell has from before a change of the file. */
+function differing(env: string, kept: Environment): Finding[] {
+  const names = [...kept.keys()].filter((name) => {
+    const given = process.env[name];
+    return given && kept.get(name) && given !== kept.get(name);
+  });
+  if (names.length === 0) return [];
+  const how = `it keeps its own values, and those of this shell differ: ${names.join(", ")}. Change it, or read it again: set -a; . ${env}; set +a`;
+  return [{ state: "to do", what: env, how }];
+}
+
+/**
+ * Returns the value of each variable: from the file before, the environment, the template; a terminal may change it. The
+ * file goes before the environment, which a shell may have from before a secret was changed.
+ */
 async function answers(
   template: string,
   kept: Environment,
@@ -131,7 +151,7 @@ async function answers(
     const names = readVariables(paragraph);
     if (names.size > 0 && ask) console.error(`\n${comments(paragraph)}`);
     for (const [name, shipped] of names) {
-      const known = process.env[name] || kept.get(name) || madeUp(shipped);
+      const known = kept.get(name) || process.env[name] || madeUp(shipped);
       values.set(name, ask ? await asked(name, known, ask) : known);
     }
   }
@@ -163,9 +183,11 @@ function madeUp(shipped: string): string {
     .replace(MASTER_KEY, () => randomBytes(32).toString("base64"));
 }
 
-function shippedFiles(folder: string, values: Environment): readonly Shipped[] {
-  const redis = local(values.get("REDIS_URL"));
-  const postgres = local(values.get("DATABASE_URL"));
+/** Returns the files for these values, and which ones the operator's own Redis or Postgres leaves out. */
+function shippedFiles(
+  folder: string,
+  values: Environment,
+): { readonly files: readonly Shipped[]; readonly others: readonly Finding[] } {
   const domain = domainOf(values);
   const schema = ["$schema=./schema.json", `$schema=${PACKAGE}/config/schema.json`] as const;
   const files: Shipped[] = [
@@ -192,22 +214,16 @@ function shippedFiles(folder: string, values: Environment): readonly Shipped[] {
       ],
     },
   ];
-  if (redis) {
-    const changes = [["# requirepass PASSWORD", `requirepass ${redis.password}`]] as const;
-    files.push({ from: "config/deploy/redis.conf", to: "redis.conf", isSecret: true, changes });
+  const others: Finding[] = [];
+  for (const { variable, to, form, changes } of storeFiles(values)) {
+    const from = `config/deploy/${to}`;
+    if (changes) files.push({ from, to, isSecret: true, changes });
+    else {
+      const how = `no ${to} is written, which is for ${form}: set your own server up as ${join(PACKAGE, from)} does`;
+      others.push({ state: "to do", what: variable, how });
+    }
   }
-  if (postgres) {
-    const changes = [[PASSWORD, postgres.password]] as const;
-    files.push({ from: "config/deploy/postgres.sql", to: "postgres.sql", isSecret: true, changes });
-  }
-  return files;
-}
-
-/** Returns the address of a server of this machine; undefined for one elsewhere. */
-function local(address: string | undefined): URL | undefined {
-  if (!address || !URL.canParse(address)) return undefined;
-  const url = new URL(address);
-  return isLoopback(url.hostname) ? url : undefined;
+  return { files, others };
 }
 
 function domainOf(values: Environment): string | undefined {
@@ -230,7 +246,7 @@ async function check(folder: string): Promise<Finding[]> {
     checkGateway(folder, values),
     checkUnit(join(folder, UNIT)),
     checkDomain(values),
-    checkMail(values),
+    checkMail(folder, values),
     checkPlace(join(folder, UNIT), `/etc/systemd/system/${UNIT}`),
     checkPlace(join(folder, "nginx.conf"), "/etc/nginx/nginx.conf"),
   ]);
@@ -315,25 +331,49 @@ async function checkDomain(values: Environment): Promise<Finding[]> {
   }
 }
 
-async function checkMail(values: Environment): Promise<Finding[]> {
-  const [host, user, pass] = ["SMTP_HOST", "SMTP_USER", "SMTP_PASSWORD"].map(
-    (name) => values.get(name) || undefined,
-  );
+async function checkMail(folder: string, values: Environment): Promise<Finding[]> {
+  const smtp = smtpOf(await readFile(join(folder, "production.yaml"), "utf8"), values);
+  if (smtp === undefined) return [];
+  const { host, user, pass, secure } = smtp;
   const what = "mail";
-  if (host === undefined || user === undefined || pass === undefined) return [];
   const { createTransport } = await import("nodemailer");
-  const requireTLS = !isLoopback(host);
   const transport = createTransport({
-    ...{ host, port: 587, requireTLS, auth: { user, pass } },
+    ...{ host, port: smtp.port, secure, requireTLS: !secure && !isLoopback(host) },
+    ...(user !== "" && { auth: { user, pass } }),
     ...{ connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS },
   });
+  const took = user === "" ? "takes mails" : "takes the user and password";
   try {
     await transport.verify();
-    return [{ state: "ok", what, how: `${host} takes the user and password` }];
+    return [{ state: "ok", what, how: `${host} ${took}` }];
   } catch (error) {
     return [{ state: "to do", what, how: `${host}: ${messageOf(error)}` }];
   } finally {
     transport.close();
+  }
+}
+
+/** Returns the mail server of a config; undefined for none, or a fault that the gateway's own check names. */
+function smtpOf(text: string, values: Environment) {
+  const { plugins } = objectOf(parsed(text)) ?? {};
+  const given = arrayOf(plugins).map((one) => objectOf(objectOf(one)?.["messages"])?.["smtp"]);
+  const smtp = objectOf(given.find((one) => one !== undefined));
+  const value = (name: string) =>
+    String(smtp?.[name] ?? "").replace(
+      VARIABLE,
+      (_, variable, or) => values.get(variable) || or || "",
+    );
+  const host = value("host");
+  if (host === "") return undefined;
+  const [port, secure] = [Number(value("port") || 587), value("secure") === "true"];
+  return { host, port, secure, user: value("user"), pass: value("password") };
+}
+
+function parsed(yaml: string): unknown {
+  try {
+    return parse(yaml, { merge: true });
+  } catch {
+    return undefined;
   }
 }
 

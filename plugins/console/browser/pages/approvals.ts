@@ -1,13 +1,14 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { field } from "../../../page-parts/browser/form.ts";
 import { dateTime, exactVnd } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { BASE } from "../base.ts";
-import { openChange } from "../change.ts";
+import { openChange, reasonField } from "../change.ts";
 import { commandText } from "../command-line.ts";
-import { list } from "../list.ts";
+import { limited, list } from "../list.ts";
+import { smallButton } from "../section.ts";
 import { get, may } from "../session.ts";
 import { t } from "../text.ts";
 
@@ -77,8 +78,7 @@ export function render({ root, signal }: PageContext): void {
     ],
     async load(filters, limit, next) {
       const rows = await get<Approval[]>("/approvals", { ...filters, limit, ...next });
-      const last = rows.at(-1);
-      return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
+      return limited(rows, limit, ({ id }) => id);
     },
     command: (filters) => commandText("approval list", filters),
     file: "approvals",
@@ -98,7 +98,7 @@ function state({ state, decided_by, note }: Approval) {
   const kind =
     state === "done" ? "good" : state === "pending" || state === "approved" ? "info" : "bad";
   return [
-    el("span", { class: `badge ${kind}` }, t(`approval.${state}`)),
+    badge(kind, t(`approval.${state}`)),
     decided_by !== null && ` ${decided_by}`,
     note !== null && [" ", el("small", { class: "hint" }, note)],
   ];
@@ -110,12 +110,7 @@ function buttons(approval: Approval, done: Done) {
   const mayEnd = may("money") || (is_own && may("refund"));
   if (approval.state !== "pending" || !mayEnd) return false;
   const name = `${exactVnd(amount_vnd)}, ${email ?? ""}`;
-  const button = (text: string, open: () => void) =>
-    el(
-      "button",
-      { type: "button", class: "small", "aria-label": `${text}: ${name}`, onclick: open },
-      text,
-    );
+  const button = (text: string, open: () => void) => smallButton(text, name, open);
   return el(
     "span",
     { class: "row" },
@@ -143,26 +138,23 @@ function openApprove(approval: Approval, done: Done): void {
     title: t("approval.approve"),
     about: about(approval),
     fields: [],
-    request: () => ({ path: `/approvals/${approval.id}/approve`, body: {} }),
-    command: () => commandText("approval approve", { approval: approval.id }),
-    action: t("approval.approve"),
+    path: `/approvals/${approval.id}/approve`,
+    command: "approval approve",
+    of: { approval: approval.id },
     done,
   });
 }
 
 function openRefuse(approval: Approval, done: Done): void {
-  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const reason = reasonField();
   openChange({
     title: t(refusalOf(approval)),
     about: about(approval),
     fields: [reason],
-    request: () => ({
-      path: `/approvals/${approval.id}/refuse`,
-      body: { reason: reason.input.value },
-    }),
-    command: () =>
-      commandText("approval refuse", { approval: approval.id, reason: reason.input.value }),
-    action: t(refusalOf(approval)),
+    path: `/approvals/${approval.id}/refuse`,
+    command: "approval refuse",
+    of: { approval: approval.id },
+    given: () => ({ reason: reason.input.value }),
     isDangerous: true,
     done,
   });

@@ -1,13 +1,12 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { Action } from "../contract.ts";
-import { findAccount } from "../find-account.ts";
-import { list } from "../list.ts";
+import { customerLink } from "../customer-link.ts";
+import { limited, list } from "../list.ts";
 import { get } from "../session.ts";
 import { t } from "../text.ts";
 
@@ -21,12 +20,11 @@ export function render({ root, signal }: PageContext): void {
       { name: "account", label: t("calls.account") },
     ],
     columns: [
-      { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
+      { title: t("time"), cell: ({ at }) => dateTime(at) },
       { title: t("audit.what"), cell: ({ sentence }) => sentence },
       {
         title: t("money.owner"),
-        cell: ({ account_id }) =>
-          account_id !== null && el("a", { href: `${BASE}/customers/${account_id}` }, t("show")),
+        cell: ({ account_id }) => account_id !== null && customerLink(account_id, t("show")),
       },
       { title: t("reason"), cell: ({ reason }) => (reason === null ? "" : String(reason)) },
       {
@@ -34,24 +32,17 @@ export function render({ root, signal }: PageContext): void {
         cell: ({ operator, remote_address }) => [el("code", {}, operator), " ", remote_address],
       },
       {
-        title: t("calls.status"),
+        title: t("status"),
         cell: ({ status }) =>
-          el(
-            "span",
-            { class: `badge ${status === null ? "info" : status < 300 ? "good" : "bad"}` },
-            status ?? t("unknown"),
-          ),
+          badge(status === null ? "info" : status < 300 ? "good" : "bad", status ?? t("unknown")),
       },
     ],
-    async load({ account = "", ...filters }, limit, next) {
-      const id = await findAccount(account);
-      if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
+    async load(filters, limit, next) {
       const rows = await get<Action[]>("/actions", {
-        ...{ ...filters, account: id, limit, ...next },
+        ...{ ...filters, limit, ...next },
         language: document.documentElement.lang,
       });
-      const last = rows.at(-1);
-      return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
+      return limited(rows, limit, ({ id }) => id);
     },
     command: (filters) => commandText("actions", filters),
     file: "actions",

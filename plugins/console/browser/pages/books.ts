@@ -12,6 +12,7 @@ import {
 } from "../../../page-parts/browser/format.ts";
 import { card, failed, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { figures } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
@@ -23,11 +24,11 @@ import type {
   Reconciled,
   System,
 } from "../contract.ts";
+import { customerLink } from "../customer-link.ts";
 import { openDrift } from "../drift.ts";
 import { movedFigure, owedFigure } from "../movements.ts";
 import { section, smallButton, subsection } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
-import { figures } from "../table.ts";
 import { booksTasks, taskList } from "../tasks.ts";
 import { t } from "../text.ts";
 
@@ -95,8 +96,7 @@ function proven({ drift, wallets, purses, rows, overdue }: Reconciled, again: ()
           columns: [
             {
               title: t("money.owner"),
-              cell: ({ account_id }) =>
-                el("a", { href: `${BASE}/customers/${account_id}` }, account_id),
+              cell: ({ account_id }) => customerLink(account_id),
             },
             { title: t("books.purse"), cell: ({ purse }) => purse ?? "" },
             {
@@ -105,7 +105,7 @@ function proven({ drift, wallets, purses, rows, overdue }: Reconciled, again: ()
               cell: ({ ledger_sum_vnd }) => exactVnd(ledger_sum_vnd),
             },
             {
-              title: t("customers.balance"),
+              title: t("balance"),
               isNumber: true,
               cell: ({ balance_vnd }) => exactVnd(balance_vnd),
             },
@@ -154,7 +154,7 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
       rows: quarantine,
       rowsMax: SHOWN_MAX,
       columns: [
-        { title: t("servers.since"), cell: ({ since }) => dateTime(since) },
+        { title: t("since"), cell: ({ since }) => dateTime(since) },
         { title: t("calls.id"), cell: ({ call_id }) => callLink(call_id) },
         { title: t("calls.charged"), isNumber: true, cell: ({ cost_vnd }) => vnd(cost_vnd) },
         { title: t("calls.cause"), cell: ({ reason }) => reason },
@@ -174,11 +174,10 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
       rows: holds,
       rowsMax: SHOWN_MAX,
       columns: [
-        { title: t("servers.since"), cell: ({ since }) => ago(since) },
+        { title: t("since"), cell: ({ since }) => ago(since) },
         {
           title: t("money.owner"),
-          cell: ({ account_id }) =>
-            account_id !== null && el("a", { href: `${BASE}/customers/${account_id}` }, account_id),
+          cell: ({ account_id }) => account_id !== null && customerLink(account_id),
         },
         { title: t("amount"), isNumber: true, cell: ({ amount_vnd }) => vnd(amount_vnd) },
         { title: t("calls.id"), cell: ({ call_id, movement }) => call_id ?? movement ?? "" },
@@ -191,7 +190,7 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
       title: t("books.months"),
       rows: [...months].reverse(),
       columns: [
-        { title: t("statement.month"), cell: ({ month }) => monthName(month) },
+        { title: t("money.month"), cell: ({ month }) => monthName(month) },
         { title: t("books.rows"), isNumber: true, cell: monthRows },
         { title: "MB", isNumber: true, cell: ({ bytes }) => number(bytes / 1e6, 1) },
         { title: t("customers.state"), cell: ({ state }) => t(`month.${state}`) },
@@ -226,9 +225,9 @@ function openRetry(id: string, done: () => Promise<void>): void {
     title: t("servers.retry"),
     about: el("p", {}, t("servers.retry.about")),
     fields: [],
-    request: () => ({ path: `/quarantine/${encodeURIComponent(id)}/retry`, body: {} }),
-    command: () => commandText("quarantine retry", { call: id }),
-    action: t("servers.retry"),
+    path: `/quarantine/${encodeURIComponent(id)}/retry`,
+    command: "quarantine retry",
+    of: { call: id },
     done,
   });
 }

@@ -4,15 +4,15 @@ import { field, notice } from "../../../page-parts/browser/form.ts";
 import { dateTime, exactVnd, number, seconds } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { callColumns, statusBadge } from "../call-columns.ts";
-import { openChange } from "../change.ts";
+import { openChange, reasonField } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { Call, CallStory, OpenCall } from "../contract.ts";
-import { findAccount } from "../find-account.ts";
+import { customerLink } from "../customer-link.ts";
 import { list } from "../list.ts";
 import { get, may } from "../session.ts";
-import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 
 const STATUSES = [200, 400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504] as const;
@@ -30,10 +30,10 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     signal,
     filters: [
       { name: "account", label: t("calls.account") },
-      { name: "model", label: t("calls.model") },
+      { name: "model", label: t("model") },
       {
         name: "status",
-        label: t("calls.status"),
+        label: t("status"),
         options: [
           ["", t("all")],
           ["failed", t("calls.failed")],
@@ -55,10 +55,8 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
       { name: "to", label: t("to"), type: "date" },
     ],
     columns: callColumns(),
-    async load({ account = "", ...filters }, limit, next) {
-      const id = await findAccount(account);
-      if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
-      const page = await get<CallPage>("/calls", { ...filters, account: id, limit, ...next });
+    async load(filters, limit, next) {
+      const page = await get<CallPage>("/calls", { ...filters, limit, ...next });
       const isCut = page.next !== null && page.calls.length < limit;
       return {
         rows: page.calls,
@@ -143,29 +141,29 @@ function openCall(call: OpenCall): HTMLElement {
     pairs([
       ...(held_vnd ? [[t("call.hold"), exactVnd(held_vnd)] as const] : []),
       ...(cause ? [[t("calls.cause"), el("code", {}, cause)] as const] : []),
-      ...(status ? [[t("calls.status"), statusBadge(status, state)] as const] : []),
-      ...(time ? [[t("calls.time"), dateTime(time)] as const] : []),
+      ...(status ? [[t("status"), statusBadge(status, state)] as const] : []),
+      ...(time ? [[t("time"), dateTime(time)] as const] : []),
       [t("calls.account"), ownerLink(call)],
       ...(key_id ? [[t("calls.key"), el("code", {}, key_id)] as const] : []),
-      ...(endpoint ? [[t("calls.model"), `${model ?? "–"} ${endpoint}`] as const] : []),
+      ...(endpoint ? [[t("model"), `${model ?? "–"} ${endpoint}`] as const] : []),
     ]),
   );
 }
 
 function ownerLink({ account_id, email }: CallStory | OpenCall): HTMLElement {
-  return el("a", { href: `${BASE}/customers/${account_id}` }, email ?? account_id);
+  return customerLink(account_id, email);
 }
 
 function path(call: CallStory): HTMLElement {
   const { key_id, model, mapped_from } = call;
   return pairs([
-    [t("calls.time"), dateTime(call.at)],
+    [t("time"), dateTime(call.at)],
     [t("calls.account"), ownerLink(call)],
     [t("calls.key"), el("a", { href: `${BASE}/calls?key=${key_id}` }, key_id)],
-    [t("calls.model"), mapped_from === null ? model : `${mapped_from} → ${model}`],
+    [t("model"), mapped_from === null ? model : `${mapped_from} → ${model}`],
     [t("calls.endpoint"), el("code", {}, call.endpoint)],
     [t("calls.upstream"), call.upstream ?? "–"],
-    [t("calls.status"), statusBadge(call.status, call.outcome)],
+    [t("status"), statusBadge(call.status, call.outcome)],
     [t("calls.tokens"), `${number(call.input_tokens)} → ${number(call.output_tokens)}`],
     [
       t("calls.latency"),
@@ -183,25 +181,17 @@ function openRefund(id: string, done: () => Promise<void>): void {
     { inputmode: "decimal", maxlength: 30 },
     t("call.refund.hint"),
   );
-  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const reason = reasonField();
   openChange({
     title: t("call.refund"),
     fields: [amount, reason],
-    request: () => ({
-      path: "/refunds",
-      body: {
-        call: id,
-        reason: reason.input.value,
-        ...(amount.input.value !== "" && { amount_vnd: amount.input.value }),
-      },
+    path: "/refunds",
+    command: "refund",
+    given: () => ({
+      call: id,
+      amount_vnd: amount.input.value || undefined,
+      reason: reason.input.value,
     }),
-    command: () =>
-      commandText("refund", {
-        call: id,
-        "amount-vnd": amount.input.value,
-        reason: reason.input.value,
-      }),
-    action: t("call.refund"),
     movesMoney: true,
     done,
   });

@@ -2,15 +2,16 @@ import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { date, dayBefore, percent, vnd } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { stateBadge } from "../badge.ts";
+import type { Column } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { Account, Report } from "../contract.ts";
 import { showCustomer } from "../customer.ts";
+import { customerLink } from "../customer-link.ts";
 import { list } from "../list.ts";
 import { get, hasCommand } from "../session.ts";
+import { stateBadge } from "../state-badge.ts";
 import { showStatement } from "../statement.ts";
-import type { Column } from "../table.ts";
 import { t } from "../text.ts";
 
 interface Listed extends Account {
@@ -47,13 +48,12 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
     columns: [
       {
         title: t("customers.email"),
-        cell: ({ id, email }) => el("a", { href: `${BASE}/customers/${id}` }, email),
+        cell: ({ id, email }) => customerLink(id, email),
       },
       {
-        title: t("customers.balance"),
+        title: t("balance"),
         isNumber: true,
-        cell: ({ id, balance_vnd }) =>
-          el("a", { href: `${BASE}/customers/${id}` }, vnd(balance_vnd)),
+        cell: ({ id, balance_vnd }) => customerLink(id, vnd(balance_vnd)),
       },
       ...(hasCommand("report") ? [spentColumn(from)] : []),
       { title: t("customers.state"), cell: ({ status }) => stateBadge(status) },

@@ -3,9 +3,10 @@ import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { field, form, notice } from "../../../page-parts/browser/form.ts";
+import { type NewFactor, newFactor } from "../../../page-parts/browser/new-factor.ts";
 import { go } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { codeField, type NewFactor, newFactor } from "../../../page-parts/browser/second-factor.ts";
+import { codeField } from "../../../page-parts/browser/second-factor.ts";
 import { BASE } from "../base.ts";
 import { post, signIn, signOut } from "../session.ts";
 import { t } from "../text.ts";
@@ -49,7 +50,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 function showForm(place: HTMLElement, shown: Opened): void {
   const { email } = shown;
   const password = field(
-    t("join.password"),
+    t("password.new"),
     { type: "password", autocomplete: "new-password", required: true, minlength: 10 },
     t("join.password.hint"),
   );

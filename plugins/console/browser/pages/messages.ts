@@ -1,21 +1,22 @@
 import { announce } from "../../../page-parts/browser/announce.ts";
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime, number } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { textIfAny, textsOf } from "../../../page-parts/browser/text.ts";
 import { openAnnouncement } from "../announcement.ts";
 import { BASE } from "../base.ts";
 import { openChange } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
-import { findAccount } from "../find-account.ts";
-import { list } from "../list.ts";
+import { customerLink } from "../customer-link.ts";
+import { limited, list } from "../list.ts";
 import { keepFresh } from "../live.ts";
 import { smallButton, subsection } from "../section.ts";
 import { get, may, post } from "../session.ts";
-import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 
 const STATES = ["waiting", "failed", "sent"] as const;
@@ -83,12 +84,9 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
         cell: (message) => [retryButton(message, again), dropButton(message, again)],
       },
     ],
-    async load({ account = "", ...filters }, limit, next) {
-      const id = await findAccount(account);
-      if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
-      const rows = await get<Message[]>("/messages", { ...filters, account: id, limit, ...next });
-      const last = rows.at(-1);
-      return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
+    async load(filters, limit, next) {
+      const rows = await get<Message[]>("/messages", { ...filters, limit, ...next });
+      return limited(rows, limit, ({ id }) => id);
     },
     command: (filters) => commandText("message list", filters),
     file: "messages",
@@ -189,7 +187,7 @@ function outcome(tried: readonly Tried[], command: string): HTMLElement {
 
 function recipient({ to, account }: Message): Child {
   if (account === null) return to;
-  return el("a", { href: `${BASE}/customers/${account}` }, to ?? t("show"));
+  return customerLink(account, to ?? t("show"));
 }
 
 function kindText(kind: string): string {
@@ -201,10 +199,6 @@ function state({ sent_at, failed_at, failure }: Message): Child {
   const badgeOf =
     failed_at === null ? badge("info", t("message.waiting")) : badge("bad", t("message.failed"));
   return [badgeOf, failure !== null && [" ", el("small", { class: "hint" }, failure)]];
-}
-
-function badge(kind: string, text: string): HTMLElement {
-  return el("span", { class: `badge ${kind}` }, text);
 }
 
 function retryButton(message: Message, done: () => Promise<void>): Child {
@@ -228,9 +222,9 @@ function changeButton(
       title: action,
       about: el("p", {}, `${to ?? ""} · ${subject ?? ""}`),
       fields: [],
-      request: () => ({ path: `/messages/${id}/${word}`, body: {} }),
-      command: () => commandText(`message ${word}`, { id }),
-      action,
+      path: `/messages/${id}/${word}`,
+      command: `message ${word}`,
+      of: { id },
       done,
     }),
   );

@@ -1,3 +1,4 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import {
   dateTime,
@@ -12,7 +13,7 @@ import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { Model, RecordedPrice, Report, SumsRow } from "../contract.ts";
-import { list } from "../list.ts";
+import { limited, list } from "../list.ts";
 import { priceColumns, reloadPart } from "../price-reload.ts";
 import { plain } from "../section.ts";
 import { get, hasCommand } from "../session.ts";
@@ -51,9 +52,9 @@ function history(signal: AbortSignal): HTMLElement {
   const { element } = list<RecordedPrice>({
     title: t("models.part.history"),
     signal,
-    filters: [{ name: "model", label: t("calls.model"), type: "search" }],
+    filters: [{ name: "model", label: t("model"), type: "search" }],
     columns: [
-      { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
+      { title: t("time"), cell: ({ at }) => dateTime(at) },
       ...priceColumns<RecordedPrice>(),
       {
         title: t("price.who"),
@@ -62,8 +63,7 @@ function history(signal: AbortSignal): HTMLElement {
     ],
     async load(filters, limit, next) {
       const rows = await get<RecordedPrice[]>("/prices/history", { ...filters, limit, ...next });
-      const last = rows.at(-1);
-      return { rows, next: last && rows.length === limit ? { before: last.id } : undefined };
+      return limited(rows, limit, ({ id }) => id);
     },
     command: (filters) => commandText("prices history", filters),
     file: "price-history",
@@ -91,7 +91,7 @@ function running(signal: AbortSignal): HTMLElement {
       },
     ],
     columns: [
-      { title: t("calls.model"), cell: ({ id }) => callsOf(id) },
+      { title: t("model"), cell: ({ id }) => callsOf(id) },
       {
         title: t("models.price"),
         cell: (model) => [
@@ -135,8 +135,7 @@ function running(signal: AbortSignal): HTMLElement {
       },
       {
         title: t("models.offered"),
-        cell: ({ offered }) =>
-          el("span", { class: `badge ${offered ? "good" : "info"}` }, t(offered ? "yes" : "no")),
+        cell: ({ offered }) => badge(offered ? "good" : "info", t(offered ? "yes" : "no")),
       },
     ],
     async load({ query = "", offered = "" }, limit, { offset = "0" }) {

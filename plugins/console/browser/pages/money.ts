@@ -1,19 +1,19 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { statementPart } from "../bank-statement.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { Suggestion, Transfer, WholeTransfer } from "../contract.ts";
-import { findAccount } from "../find-account.ts";
-import { list } from "../list.ts";
+import { customerLink } from "../customer-link.ts";
+import { limited, list } from "../list.ts";
 import { keepFresh } from "../live.ts";
 import { movementList } from "../movements.ts";
 import { section, smallButton } from "../section.ts";
 import { get, hasCommand, may } from "../session.ts";
-import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 import { alikeNotice, openAssign, transferButtons } from "../transfer-changes.ts";
 import { showBatch, voucherList } from "../vouchers.ts";
@@ -63,19 +63,14 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
       { title: t("money.order"), cell: ({ order }) => order ?? "" },
       {
         title: t("money.owner"),
-        cell: ({ account }) =>
-          account !== null && el("a", { href: `${BASE}/customers/${account}` }, t("show")),
+        cell: ({ account }) => account !== null && customerLink(account, t("show")),
       },
       { title: t("customers.state"), cell: stateBadge },
       { title: t("actions"), cell: (transfer) => transferButtons(transfer, again) },
     ],
-    async load({ account = "", ...filters }, limit, next) {
-      const id = await findAccount(account);
-      if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
-      const rows = await get<Transfer[]>("/transfers", { ...filters, account: id, limit, ...next });
-      const last = rows.at(-1);
-      const isMore = last !== undefined && rows.length === limit;
-      return { rows, next: isMore ? { before: String(last.sequence) } : undefined };
+    async load(filters, limit, next) {
+      const rows = await get<Transfer[]>("/transfers", { ...filters, limit, ...next });
+      return limited(rows, limit, ({ sequence }) => String(sequence));
     },
     command: (filters) => commandText("transfer list", filters),
     file: "transfers",
@@ -143,8 +138,7 @@ function suggestions(
     columns: [
       {
         title: t("money.owner"),
-        cell: ({ account, email }) =>
-          el("a", { href: `${BASE}/customers/${account}` }, email ?? account),
+        cell: ({ account, email }) => customerLink(account, email),
       },
       {
         title: t("money.order"),
@@ -180,10 +174,7 @@ function shown(transfer: WholeTransfer): HTMLElement {
   return pairs([
     [t("customers.state"), [stateBadge(transfer), " ", cause]],
     [t("amount"), amount_vnd === null ? "–" : vnd(amount_vnd)],
-    [
-      t("money.owner"),
-      account === null ? "–" : el("a", { href: `${BASE}/customers/${account}` }, account),
-    ],
+    [t("money.owner"), account === null ? "–" : customerLink(account)],
     [t("money.order"), transfer.order ?? "–"],
     [t("money.content"), transfer.content ?? "–"],
     [t("money.bank"), [transfer.bank ?? "–", " ", transfer.bank_reference ?? ""]],
@@ -195,5 +186,5 @@ function shown(transfer: WholeTransfer): HTMLElement {
 
 function stateBadge({ state }: Transfer): HTMLElement {
   const kind = state === "credited" ? "good" : state === "unmatched" ? "bad" : "info";
-  return el("span", { class: `badge ${kind}` }, t(`transfer.${state}`));
+  return badge(kind, t(`transfer.${state}`));
 }

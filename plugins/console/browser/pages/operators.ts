@@ -1,5 +1,6 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
-import { closeDialogs, openDialog } from "../../../page-parts/browser/dialog.ts";
+import { closeButton, closeDialogs, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, dateTime } from "../../../page-parts/browser/format.ts";
@@ -7,7 +8,7 @@ import { loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { openChange } from "../change.ts";
 import { commandText } from "../command-line.ts";
-import { section } from "../section.ts";
+import { section, smallButton } from "../section.ts";
 import { get, may, ownName, post } from "../session.ts";
 import { t } from "../text.ts";
 
@@ -51,8 +52,8 @@ export async function render({ root, signal }: PageContext): Promise<void> {
       t("nav.operators"),
       t("operators.lead"),
       may("owner") && [
-        button(t("operators.invite"), "", () => openInvite(load)),
-        button(t("tokens.create"), "", () => openToken(load)),
+        el("button", { type: "button", onclick: () => openInvite(load) }, t("operators.invite")),
+        el("button", { type: "button", onclick: () => openToken(load) }, t("tokens.create")),
       ],
     ),
     place,
@@ -66,12 +67,12 @@ function peopleCard(people: readonly Person[], done: Done): HTMLElement {
     rows: people,
     columns: [
       { title: t("email"), cell: ({ email }) => email },
-      { title: t("operators.role"), cell: ({ role }) => t(`role.${role}`) },
+      { title: t("role"), cell: ({ role }) => t(`role.${role}`) },
       {
         title: t("customers.state"),
         cell: ({ state, second_factor }) => [
-          badge(state === "active", t(`operators.${state}`)),
-          state === "active" && !second_factor && [" ", badge(false, t("operators.nofactor"))],
+          badge(state === "active" ? "good" : "info", t(`operators.${state}`)),
+          state === "active" && !second_factor && [" ", badge("info", t("operators.nofactor"))],
         ],
       },
       {
@@ -85,9 +86,9 @@ function peopleCard(people: readonly Person[], done: Done): HTMLElement {
           el(
             "span",
             { class: "row" },
-            button(t("operators.role"), person.email, () => openRole(person, done)),
-            button(t("operators.reset"), person.email, () => openReset(person, done)),
-            button(t("operators.remove"), person.email, () => openRemove(person, done)),
+            smallButton(t("role"), person.email, () => openRole(person, done)),
+            smallButton(t("operators.reset"), person.email, () => openReset(person, done)),
+            smallButton(t("operators.remove"), person.email, () => openRemove(person, done)),
           ),
       },
     ],
@@ -103,15 +104,16 @@ function tokensCard(tokens: readonly Token[], done: Done): HTMLElement {
     rows: tokens,
     columns: [
       { title: t("key.name"), cell: ({ name }) => name },
-      { title: t("operators.role"), cell: ({ role }) => t(`role.${role}`) },
+      { title: t("role"), cell: ({ role }) => t(`role.${role}`) },
       { title: t("tokens.by"), cell: ({ made_by }) => made_by },
       { title: t("tokens.ends"), cell: ({ ends_at }) => dateTime(ends_at) },
       {
         title: t("actions"),
         cell: (token) => {
-          if (token.revoked_at !== null) return badge(false, t("state.revoked"));
+          if (token.revoked_at !== null) return badge("info", t("state.revoked"));
           return (
-            may("owner") && button(t("key.revoke"), token.name, () => openRevokeToken(token, done))
+            may("owner") &&
+            smallButton(t("keys.revoke"), token.name, () => openRevokeToken(token, done))
           );
         },
       },
@@ -122,22 +124,12 @@ function tokensCard(tokens: readonly Token[], done: Done): HTMLElement {
   });
 }
 
-function badge(isGood: boolean, text: string): HTMLElement {
-  return el("span", { class: `badge ${isGood ? "good" : "info"}` }, text);
-}
-
-function button(text: string, of: string, open: () => void): HTMLElement {
-  const label = of === "" ? undefined : `${text}: ${of}`;
-  const style = of === "" ? undefined : "small";
-  return el("button", { type: "button", class: style, "aria-label": label, onclick: open }, text);
-}
-
 /** A choice of the role, as a field of a form. */
 function roleField(selected: Role) {
   const options = ROLES.map(
     (role) => [role, `${t(`role.${role}`)}: ${t(`role.${role}.may`)}`] as const,
   );
-  return choice(t("operators.role"), options, selected);
+  return choice(t("role"), options, selected);
 }
 
 /** Sends a change, and shows a secret of the reply, which no one sees again. */
@@ -154,7 +146,7 @@ function showing(field: "link" | "token", done: Done) {
         "div",
         { class: "row end" },
         copyButton(t("copy"), () => secret),
-        el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
+        closeButton(),
       ),
     );
     // Of an owner who has reset himself, the next request ends the session, and with it the dialog.
@@ -165,27 +157,27 @@ function showing(field: "link" | "token", done: Done) {
 function openInvite(done: Done): void {
   const email = field(t("email"), { type: "email", required: true, maxlength: 254 });
   const role = roleField("viewer");
-  const given = () => ({ email: email.input.value.trim(), role: role.select.value });
   openChange({
     title: t("operators.invite"),
     about: role.element,
     fields: [email],
-    request: () => ({ path: "/operators", body: given() }),
+    path: "/operators",
+    command: "operator invite",
+    given: () => ({ email: email.input.value.trim(), role: role.select.value }),
     send: showing("link", done),
-    command: () => commandText("operator invite", given()),
-    action: t("operators.invite"),
   });
 }
 
 function openRole(person: Person, done: Done): void {
   const role = roleField(person.role);
   openChange({
-    title: t("operators.role"),
+    title: t("role"),
     about: [el("p", {}, el("strong", {}, person.email)), role.element],
     fields: [],
-    request: () => ({ path: pathOf(person, "role"), body: { role: role.select.value } }),
-    command: () =>
-      commandText("operator role", { operator: person.email, role: role.select.value }),
+    path: pathOf(person, "role"),
+    command: "operator role",
+    of: { operator: person.email },
+    given: () => ({ role: role.select.value }),
     action: t("operators.setrole"),
     done,
   });
@@ -201,10 +193,10 @@ function openReset(person: Person, done: Done): void {
       person.email === ownName() && ` ${t("operators.reset.own")}`,
     ),
     fields: [],
-    request: () => ({ path: pathOf(person, "reset"), body: {} }),
+    path: pathOf(person, "reset"),
+    command: "operator reset",
+    of: { operator: person.email },
     send: showing("link", done),
-    command: () => commandText("operator reset", { operator: person.email }),
-    action: t("operators.reset"),
     isDangerous: true,
   });
 }
@@ -214,9 +206,9 @@ function openRemove(person: Person, done: Done): void {
     title: t("operators.remove"),
     about: el("p", {}, t("operators.remove.about", { email: person.email })),
     fields: [],
-    request: () => ({ path: pathOf(person, "remove"), body: {} }),
-    command: () => commandText("operator remove", { operator: person.email }),
-    action: t("operators.remove"),
+    path: pathOf(person, "remove"),
+    command: "operator remove",
+    of: { operator: person.email },
     isDangerous: true,
     done,
   });
@@ -236,30 +228,29 @@ function openToken(done: Done): void {
     required: true,
   });
   const role = roleField("viewer");
-  const given = () => ({
-    name: name.input.value.trim(),
-    role: role.select.value,
-    days: Number(days.input.value),
-  });
   openChange({
     title: t("tokens.create"),
     about: role.element,
     fields: [name, days],
-    request: () => ({ path: "/tokens", body: given() }),
+    path: "/tokens",
+    command: "token create",
+    given: () => ({
+      name: name.input.value.trim(),
+      role: role.select.value,
+      days: Number(days.input.value),
+    }),
     send: showing("token", done),
-    command: () => commandText("token create", given()),
-    action: t("tokens.create"),
   });
 }
 
 function openRevokeToken({ name }: Token, done: Done): void {
   openChange({
-    title: t("key.revoke"),
+    title: t("keys.revoke"),
     about: el("p", {}, t("tokens.revoke.about", { name })),
     fields: [],
-    request: () => ({ path: `/tokens/${name}/revoke`, body: {} }),
-    command: () => commandText("token revoke", { name }),
-    action: t("key.revoke"),
+    path: `/tokens/${name}/revoke`,
+    command: "token revoke",
+    of: { name },
     isDangerous: true,
     done,
   });

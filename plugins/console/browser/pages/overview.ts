@@ -1,7 +1,8 @@
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
-import { dayBefore, number, percent, vnd } from "../../../page-parts/browser/format.ts";
+import { dayBefore, dayLong, number, percent, vnd } from "../../../page-parts/browser/format.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { figures } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow, TimeRow, Traffic } from "../contract.ts";
@@ -9,7 +10,6 @@ import { redraw, showFresh } from "../live.ts";
 import { movedFigure, owedFigure } from "../movements.ts";
 import { section } from "../section.ts";
 import { get, hasCommand } from "../session.ts";
-import { figures } from "../table.ts";
 import { readTasks, taskList } from "../tasks.ts";
 import { t } from "../text.ts";
 import { lastSteps, periodOf, timeBars } from "../time-bars.ts";
@@ -66,7 +66,7 @@ async function read(): Promise<HTMLElement[]> {
       title: t("overview.days"),
       rows: [...days.rows].reverse(),
       columns: [
-        { title: t("report.day"), cell: dayLink },
+        { title: t("day"), cell: dayLink },
         {
           title: t("report.revenue"),
           isNumber: true,
@@ -91,7 +91,7 @@ async function read(): Promise<HTMLElement[]> {
           cell: (row) => sumLink("/calls?status=", row, number(row.calls)),
         },
         {
-          title: t("report.failed"),
+          title: t("calls.failed"),
           isNumber: true,
           cell: (row) => sumLink("/calls?status=failed", row, number(row.failed_calls)),
         },
@@ -145,7 +145,7 @@ function sums(
     ),
     figure(t("report.calls"), `/calls?${days}`, ({ calls }) => number(calls), "0"),
     figure(
-      t("report.failed"),
+      t("calls.failed"),
       `/calls?status=failed&${days}`,
       ({ failed_calls }) => number(failed_calls),
       "0",
@@ -155,7 +155,7 @@ function sums(
 
 function dayLink(row: SumsRow): HTMLElement {
   const { day = "" } = row;
-  return sumLink("/report?by=model", row, day.split("-").reverse().join("/"));
+  return sumLink("/report?by=model", row, dayLong(day));
 }
 
 /** A sum of a day, which leads to its rows. */

@@ -3,14 +3,15 @@ import { notice } from "../../../page-parts/browser/form.ts";
 import { dayBefore, dayLong, exactVnd, number, vnd } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { type Column, type Figure, figures } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { MoneyReport, Report, SumsRow } from "../contract.ts";
+import { customerLink } from "../customer-link.ts";
 import { list } from "../list.ts";
 import { daysIn, moneyBars } from "../money-bars.ts";
 import { movedFigure, owedFigure } from "../movements.ts";
 import { get } from "../session.ts";
-import { type Column, type Figure, figures } from "../table.ts";
 import { t } from "../text.ts";
 
 type Filters = Readonly<Record<string, string>>;
@@ -31,7 +32,7 @@ export function render({ root, signal }: PageContext): void {
     filters: [
       {
         name: "by",
-        label: t("report.by"),
+        label: t("by"),
         standard: "day",
         options: BY.map((by) => [by, t(`report.by.${by}`)] as const),
       },
@@ -44,7 +45,7 @@ export function render({ root, signal }: PageContext): void {
       sum(t("report.cost"), ({ cost_vnd }) => vndOr(cost_vnd)),
       sum(t("report.margin"), margin),
       sum(t("report.calls"), (row) => number(row.calls)),
-      sum(t("report.failed"), ({ failed_calls }) => number(failed_calls), { status: "failed" }),
+      sum(t("calls.failed"), ({ failed_calls }) => number(failed_calls), { status: "failed" }),
       sum(
         t("calls.tokens"),
         ({ input_tokens, output_tokens }) => `${number(input_tokens)} → ${number(output_tokens)}`,
@@ -147,7 +148,7 @@ function change(now: string | number | null, before: typeof now, text: string): 
 function nameOf(row: SumsRow, period: Filters) {
   const { day, model, provider, email, key_name, account_id, key_id } = row;
   if (key_id === undefined && account_id !== undefined) {
-    return el("a", { href: `${BASE}/customers/${account_id}` }, email ?? account_id);
+    return customerLink(account_id, email);
   }
   const name = day === undefined ? (model ?? provider ?? key_name ?? key_id) : dayLong(day);
   return calls(callsOf(row, period), name ?? "–");

@@ -6,6 +6,7 @@ import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../base.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { Account, CallStory, FoundKey, OpenCall, Order, Transfer } from "../contract.ts";
+import { customerLink } from "../customer-link.ts";
 import { keyChangeColumns } from "../key-columns.ts";
 import { withoutSecret } from "../secret.ts";
 import { section } from "../section.ts";
@@ -136,8 +137,7 @@ function foundKeys(keys: readonly FoundKey[], query: string, done: () => Promise
       },
       {
         title: t("money.owner"),
-        cell: ({ account_id, email }) =>
-          el("a", { href: `${BASE}/customers/${account_id}` }, email ?? account_id),
+        cell: ({ account_id, email }) => customerLink(account_id, email),
       },
       { title: t("key.id"), cell: ({ id }) => el("a", { href: `${BASE}/calls?key=${id}` }, id) },
       ...keyChangeColumns(done),

@@ -1,14 +1,15 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, dateTime, number } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { openChange } from "../change.ts";
 import { commandBlock, commandLine, commandText } from "../command-line.ts";
 import type { Backup, Maintenance, Secret, Server, System, Upgrade } from "../contract.ts";
 import { section } from "../section.ts";
 import { get, hasCommand, may, readiness } from "../session.ts";
-import { pairs } from "../table.ts";
 import { t } from "../text.ts";
 
 /** The processes and their stores, maintenance, and this process with its config and secrets. */
@@ -48,7 +49,7 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
         above: backups[0] && backupState(backups[0]),
         rows: backups,
         columns: [
-          { title: t("calls.time"), cell: ({ at }) => dateTime(at) },
+          { title: t("time"), cell: ({ at }) => dateTime(at) },
           { title: "MB", isNumber: true, cell: ({ bytes }) => number(bytes / 1e6, 2) },
         ],
         none: notice("info", t("backups.none")),
@@ -64,7 +65,7 @@ async function read(done: () => Promise<void>): Promise<Child[]> {
           { title: t("servers.build"), cell: ({ build }) => build },
           { title: t("servers.catalogue"), cell: ({ catalogue }) => el("code", {}, catalogue) },
           { title: t("servers.config"), cell: ({ config }) => el("code", {}, config) },
-          { title: t("servers.since"), cell: ({ since }) => dateTime(since) },
+          { title: t("since"), cell: ({ since }) => dateTime(since) },
           { title: t("customers.state"), cell: serverState },
           {
             title: t("servers.works"),
@@ -181,27 +182,27 @@ function shown(value: string | number | null): string {
 function serverState({ is_asked, is_late, differs, seen_at }: Server): Child {
   if (differs.length > 0) {
     const text = t("servers.differs", { parts: differs.join(", ") });
-    return el("span", { class: `badge ${is_late ? "bad" : "info"}` }, text);
+    return badge(is_late ? "bad" : "info", text);
   }
-  return el("span", { class: "badge good" }, is_asked ? t("servers.this") : ago(seen_at));
+  return badge("good", is_asked ? t("servers.this") : ago(seen_at));
 }
 
 function maintenancePart({ enabled, message }: Maintenance, done: () => Promise<void>): Child[] {
   const open = () => {
     const said = field(t("servers.message"), { maxlength: 500 }, t("servers.message.hint"));
     const reason = field(t("reason"), { maxlength: 500 });
-    const words = enabled ? "maintenance off" : "maintenance on";
     const given = () => ({
-      ...(!enabled && said.input.value !== "" && { message: said.input.value }),
-      ...(reason.input.value !== "" && { reason: reason.input.value }),
+      message: said.input.value || undefined,
+      reason: reason.input.value || undefined,
     });
     openChange({
       title: t(enabled ? "servers.maintenance.off" : "servers.maintenance.on"),
       about: !enabled && el("p", {}, t("servers.maintenance.about")),
       fields: enabled ? [reason] : [said, reason],
-      request: () => ({ path: "/maintenance", body: { enabled: !enabled, ...given() } }),
-      command: () => commandText(words, given()),
-      action: t(enabled ? "servers.maintenance.off" : "servers.maintenance.on"),
+      path: "/maintenance",
+      command: enabled ? "maintenance off" : "maintenance on",
+      given,
+      body: () => ({ enabled: !enabled, ...given() }),
       isDangerous: !enabled,
       done,
     });

@@ -3,12 +3,12 @@ import { notice } from "../../../page-parts/browser/form.ts";
 import { ago, dateTime, number } from "../../../page-parts/browser/format.ts";
 import { pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import type { Column } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
 import { commandText } from "../command-line.ts";
 import type { CauseRow, TimeRow, Traffic, UpstreamRow } from "../contract.ts";
 import { list } from "../list.ts";
 import { get } from "../session.ts";
-import type { Column } from "../table.ts";
 import { t } from "../text.ts";
 import { lastSteps, periodOf, rowsOf } from "../time-bars.ts";
 import { firstByteText, uptimeText } from "../upstream-figures.ts";
@@ -27,12 +27,12 @@ export function render({ root, signal }: PageContext): void {
     filters: [
       {
         name: "by",
-        label: t("traffic.by"),
+        label: t("by"),
         standard: "hour",
         options: BY.map((by) => [by, t(`traffic.by.${by}`)] as const),
       },
       { name: "upstream", label: t("traffic.upstream") },
-      { name: "from", label: t("traffic.from"), type: "datetime-local" },
+      { name: "from", label: t("since"), type: "datetime-local" },
       { name: "to", label: t("traffic.to"), type: "datetime-local" },
     ],
     columns: (filters) => columnsOf(filters) as readonly Column<Row>[],
@@ -81,7 +81,7 @@ function columnsOf({ by = "hour", upstream = "", from = "", to = "" }: Filters) 
   const place = upstream === "" ? [] : [ofUpstream];
   if (by === "cause") {
     return [
-      { title: t("traffic.cause"), cell: ({ cause }) => el("code", {}, cause) },
+      { title: t("calls.cause"), cell: ({ cause }) => el("code", {}, cause) },
       ...place,
       { title: t("traffic.count"), isNumber: true, cell: ({ calls }) => number(calls) },
       { title: t("traffic.last"), cell: ({ last_at }) => ago(last_at) },
@@ -97,7 +97,7 @@ function columnsOf({ by = "hour", upstream = "", from = "", to = "" }: Filters) 
     },
   });
   return [
-    { title: t("traffic.time"), cell: ({ at }) => dateTime(at) },
+    { title: t("time"), cell: ({ at }) => dateTime(at) },
     ...place,
     linked("served"),
     linked("failed"),

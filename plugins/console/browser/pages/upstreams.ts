@@ -1,17 +1,18 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { field, notice } from "../../../page-parts/browser/form.ts";
 import { ago, number, seconds, vnd } from "../../../page-parts/browser/format.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import type { Column } from "../../../page-parts/browser/table.ts";
 import { BASE } from "../base.ts";
-import { openChange } from "../change.ts";
+import { openChange, reasonField } from "../change.ts";
 import { commandLine, commandText } from "../command-line.ts";
 import type { Upstream } from "../contract.ts";
 import { downloadCsv } from "../download.ts";
 import { redraw, showFresh } from "../live.ts";
-import { subsection } from "../section.ts";
+import { smallButton, subsection } from "../section.ts";
 import { get, hasCommand, may, post } from "../session.ts";
-import type { Column } from "../table.ts";
 import { t } from "../text.ts";
 import { periodOf } from "../time-bars.ts";
 import {
@@ -135,8 +136,11 @@ function one(
       el(
         "span",
         { class: "row" },
-        badge(breaker === "closed", breaker === "closed" ? t("upstreams.well") : breaker),
-        isOff && badge(false, t("upstreams.off")),
+        badge(
+          breaker === "closed" ? "good" : "bad",
+          breaker === "closed" ? t("upstreams.well") : breaker,
+        ),
+        isOff && badge("bad", t("upstreams.off")),
       ),
     ),
     switched_off.length > 0 &&
@@ -151,7 +155,7 @@ function one(
             el("code", {}, model),
             hasCommand("upstream off") &&
               may("operations") &&
-              button(t("upstreams.on"), `${name} ${model}`, () =>
+              smallButton(t("upstreams.on"), `${name} ${model}`, () =>
                 openSwitch({ name, model, off: false, done }),
               ),
           ]),
@@ -172,10 +176,10 @@ function one(
         title: t("upstreams.models", { name }),
         rows: failing,
         columns: [
-          { title: t("calls.model"), cell: ({ model }) => model ?? t("all") },
+          { title: t("model"), cell: ({ model }) => model ?? t("all") },
           {
             title: t("customers.state"),
-            cell: ({ breaker }) => badge(breaker === "closed", breaker),
+            cell: ({ breaker }) => badge(breaker === "closed" ? "good" : "bad", breaker),
           },
           {
             title: t("upstreams.last"),
@@ -192,10 +196,10 @@ function one(
       el(
         "div",
         { class: "row" },
-        button(isOff ? t("upstreams.on") : t("upstreams.switch"), name, () =>
+        smallButton(isOff ? t("upstreams.on") : t("upstreams.switch"), name, () =>
           openSwitch({ name, off: !isOff, done }),
         ),
-        button(t("upstreams.try"), name, () => openTrial(name)),
+        smallButton(t("upstreams.try"), name, () => openTrial(name)),
       ),
   );
 }
@@ -206,10 +210,10 @@ function keyColumns(name: string, done: () => Promise<void>): Column<ProviderKey
     {
       title: t("customers.state"),
       cell: ({ switched, rests }): Child => {
-        if (switched === "off") return badge(false, t("upstreams.off"));
-        if (rests.length === 0) return badge(true, t("state.active"));
+        if (switched === "off") return badge("bad", t("upstreams.off"));
+        if (rests.length === 0) return badge("good", t("state.active"));
         return rests.map(({ model, cause, wakes_in_ms }) =>
-          badge(false, `${model ?? ""} ${cause}, ${seconds(wakes_in_ms)}`),
+          badge("bad", `${model ?? ""} ${cause}, ${seconds(wakes_in_ms)}`),
         );
       },
     },
@@ -227,24 +231,14 @@ function keyColumns(name: string, done: () => Promise<void>): Column<ProviderKey
       cell: ({ key, switched }) => {
         if (key === null || !hasCommand("upstream off") || !may("operations")) return false;
         const isOff = switched === "off";
-        return button(isOff ? t("upstreams.on") : t("upstreams.switch"), `${name} ${key}`, () =>
-          openSwitch({ name, key: key.slice(-4), off: !isOff, done }),
+        return smallButton(
+          isOff ? t("upstreams.on") : t("upstreams.switch"),
+          `${name} ${key}`,
+          () => openSwitch({ name, key: key.slice(-4), off: !isOff, done }),
         );
       },
     },
   ];
-}
-
-function badge(isGood: boolean, text: string): HTMLElement {
-  return el("span", { class: `badge ${isGood ? "good" : "bad"}` }, text);
-}
-
-function button(text: string, of: string, open: () => void): HTMLElement {
-  return el(
-    "button",
-    { type: "button", class: "small", "aria-label": `${text}: ${of}`, onclick: open },
-    text,
-  );
 }
 
 function failureText({ at, reason }: { readonly at: string; readonly reason: string }): string {
@@ -262,7 +256,7 @@ interface Switch {
 /** Without a key or a model, the form asks for a model. */
 function openSwitch({ name, key, model, off, done }: Switch): void {
   const asked = field(t("upstreams.model"), { maxlength: 200 }, t("upstreams.model.hint"));
-  const reason = field(t("reason"), { required: true, maxlength: 500 });
+  const reason = reasonField();
   const isAsked = key === undefined && model === undefined;
   const place = () => {
     const named = model ?? asked.input.value;
@@ -274,16 +268,11 @@ function openSwitch({ name, key, model, off, done }: Switch): void {
     title: `${title}: ${name}${key === undefined ? "" : ` …${key}`}${model === undefined ? "" : ` ${model}`}`,
     about: off && el("p", {}, t("upstreams.switch.about")),
     fields: isAsked ? [asked, reason] : [reason],
-    request: () => ({
-      path: `/upstreams/${encodeURIComponent(name)}/switch`,
-      body: { ...place(), off, reason: reason.input.value },
-    }),
-    command: () =>
-      commandText(off ? "upstream off" : "upstream on", {
-        name,
-        ...place(),
-        reason: reason.input.value,
-      }),
+    path: `/upstreams/${encodeURIComponent(name)}/switch`,
+    command: off ? "upstream off" : "upstream on",
+    of: { name },
+    given: () => ({ ...place(), reason: reason.input.value }),
+    body: () => ({ ...place(), off, reason: reason.input.value }),
     action: title,
     isDangerous: off,
     done,
@@ -292,17 +281,16 @@ function openSwitch({ name, key, model, off, done }: Switch): void {
 
 /** Makes one real call, which the provider bills. */
 function openTrial(name: string): void {
-  const model = field(t("calls.model"), { required: true, maxlength: 200 });
+  const model = field(t("model"), { required: true, maxlength: 200 });
   const result = el("div", { role: "status" });
   openChange({
     title: `${t("upstreams.try")}: ${name}`,
     about: [el("p", {}, t("upstreams.try.about")), result],
     fields: [model],
-    request: () => ({
-      path: `/upstreams/${encodeURIComponent(name)}/try`,
-      body: { model: model.input.value },
-    }),
-    command: () => commandText("upstream try", { name, model: model.input.value }),
+    path: `/upstreams/${encodeURIComponent(name)}/try`,
+    command: "upstream try",
+    of: { name },
+    given: () => ({ model: model.input.value }),
     action: t("upstreams.try"),
     async send(path, body) {
       fill(result);

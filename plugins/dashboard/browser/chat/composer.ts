@@ -71,8 +71,10 @@ export function composer(actions: {
   });
   text.addEventListener("input", grow);
   text.addEventListener("keydown", (event) => {
-    // Enter also confirms a word in an input method, as for Vietnamese; that one must not send.
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    // Enter also confirms a word in an input method, as for Vietnamese; that one must not send. Safari ends the composition
+    // before it, and tells it by its code alone.
+    const confirms = event.isComposing || event.keyCode === 229;
+    if (event.key !== "Enter" || event.shiftKey || confirms) return;
     event.preventDefault();
     send();
   });

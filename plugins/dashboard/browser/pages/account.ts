@@ -1,16 +1,19 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { confirmed } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
-import { choice, field, form } from "../../../page-parts/browser/form.ts";
+import { choice, form } from "../../../page-parts/browser/form.ts";
 import { ago, date } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import { go, show } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { orSayFailure } from "../../../page-parts/browser/say-failure.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { currentTheme, setTheme, themes } from "../../../page-parts/browser/theme.ts";
 import { get, post, remove } from "../api.ts";
 import type { Session } from "../contract.ts";
+import { currentPassword } from "../current-password.ts";
 import { messagesCard } from "../messages.ts";
 import { newPassword } from "../new-password.ts";
 import { BASE } from "../routes.ts";
@@ -45,18 +48,13 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 function about(): HTMLElement {
   const account = currentAccount();
   if (!account) throw new Error("the account page needs a signed-in customer");
-  const pairs = [
-    [t("email"), account.email],
-    [t("account.verified"), account.email_verified ? t("yes") : t("no")],
-    [t("account.since"), date(account.created_at)],
-  ] as const;
   return card(
     t("account.about"),
-    el(
-      "dl",
-      { class: "pairs" },
-      pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
-    ),
+    pairs([
+      [t("email"), account.email],
+      [t("account.verified"), account.email_verified ? t("yes") : t("no")],
+      [t("account.since"), date(account.created_at)],
+    ]),
   );
 }
 
@@ -70,9 +68,7 @@ function appearance(): HTMLElement {
     currentLanguage(),
   );
   language.select.addEventListener("change", async () => {
-    await chooseLanguage(language.select.value === "en" ? "en" : "vi").catch((error: unknown) => {
-      toast(failureText(error));
-    });
+    await orSayFailure(() => chooseLanguage(language.select.value === "en" ? "en" : "vi"));
     await show();
   });
   const theme = choice(
@@ -90,12 +86,7 @@ function appearance(): HTMLElement {
 }
 
 function passwordForm(): HTMLElement {
-  const current = field(t("password.current"), {
-    type: "password",
-    name: "current-password",
-    autocomplete: "current-password",
-    required: true,
-  });
+  const current = currentPassword();
   const next = newPassword(t("password.new"));
   const submit = async () => {
     await post("/password/change", { current: current.input.value, password: next.input.value });
@@ -104,21 +95,18 @@ function passwordForm(): HTMLElement {
     toast(t("account.password.done"));
   };
   return form(
-    t("account.password.submit"),
+    t("account.password"),
     submit,
     el("div", { class: "grid two" }, current.element, next.element),
   );
 }
 
 function sessionList(sessions: readonly Session[], reload: () => Promise<void>): HTMLElement {
-  const end = async (session: Session) => {
-    try {
+  const end = (session: Session) =>
+    orSayFailure(async () => {
       await remove(`/sessions/${session.id}`);
       await reload();
-    } catch (error) {
-      toast(failureText(error));
-    }
-  };
+    });
   return el(
     "ul",
     { class: "items" },
@@ -130,7 +118,7 @@ function sessionList(sessions: readonly Session[], reload: () => Promise<void>):
           "div",
           { class: "item-main" },
           el("strong", {}, browserName(session.user_agent)),
-          session.current && el("span", { class: "badge good" }, t("account.thissession")),
+          session.current && badge("good", t("account.thissession")),
           el(
             "p",
             { class: "hint" },
@@ -156,13 +144,11 @@ function signOutEverywhere(): HTMLElement {
   const signOut = async () => {
     const title = t("account.everywhere");
     if (!(await confirmed(title, t("account.everywhere.text"), title))) return;
-    try {
+    await orSayFailure(async () => {
       await post("/sign-out-everywhere");
       forgetAccount();
       go(`${BASE}/sign-in`);
-    } catch (error) {
-      toast(failureText(error));
-    }
+    });
   };
   return el(
     "p",

@@ -49,9 +49,9 @@ function conversation(
   models: readonly Model[],
   keys: readonly Key[],
 ): void {
-  const model = choice(t("calls.model"), []);
+  const model = choice(t("model"), []);
   const key = choice(
-    t("chat.key"),
+    t("calls.key"),
     keys.map(({ id, name }) => [id, name] as const),
   );
   const price = el("p", { class: "hint price" });

@@ -1,6 +1,7 @@
 import { authCard } from "../../../page-parts/browser/auth-card.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { field, form, notice } from "../../../page-parts/browser/form.ts";
+import { emailField } from "../../../page-parts/browser/email-field.ts";
+import { form, notice } from "../../../page-parts/browser/form.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { post } from "../api.ts";
@@ -8,13 +9,7 @@ import { BASE } from "../routes.ts";
 import { t } from "../text.ts";
 
 export function render({ root }: PageContext): void {
-  const email = field(t("email"), {
-    type: "email",
-    name: "email",
-    autocomplete: "username",
-    inputmode: "email",
-    required: true,
-  });
+  const email = emailField();
   const back = el("p", {}, el("a", { href: `${BASE}/sign-in` }, t("forgot.back")));
   const submit = async () => {
     const address = email.input.value;

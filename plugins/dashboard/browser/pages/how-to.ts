@@ -41,9 +41,9 @@ export async function render(context: PageContext): Promise<void> {
   ]);
   if (signal.aborted) return;
   const ids = chatModels(models, popular);
-  const model = choice(t("howto.model"), []);
+  const model = choice(t("model"), []);
   const key = choice(
-    t("howto.key"),
+    t("calls.key"),
     keys.map(({ id, name, prefix }) => [id, `${name} (${prefix}…)`] as const),
   );
   const offer = () =>
@@ -186,7 +186,7 @@ function partView({ name }: Client, { kind, file = "", code, isAlternative }: Pa
       "div",
       { class: "row spread" },
       el("h3", {}, title),
-      copyButton(t("howto.copy", { name: `${name}, ${title}` }), () => code),
+      copyButton(t("copy.named", { name: `${name}, ${title}` }), () => code),
     ),
     el("pre", { tabindex: 0, role: "region", "aria-label": title }, el("code", {}, code)),
   );
@@ -220,7 +220,7 @@ function addresses(): HTMLElement {
         "dd",
         {},
         el("code", {}, value),
-        copyButton(t("howto.copy", { name }), () => value),
+        copyButton(t("copy.named", { name }), () => value),
       ),
     );
   return el(

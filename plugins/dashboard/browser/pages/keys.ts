@@ -1,19 +1,20 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
-import { confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
+import { closeButton, confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
 import { field, form, notice } from "../../../page-parts/browser/form.ts";
 import { ago, date, dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
 import { hasEnded, limitFields, shownLimits } from "../../../page-parts/browser/key-limits.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { orSayFailure } from "../../../page-parts/browser/say-failure.ts";
 import { get, post } from "../api.ts";
-import type { Key, KeyList, NewKey } from "../contract.ts";
+import type { Key, KeyList, Member, NewKey } from "../contract.ts";
 import { proved } from "../proof.ts";
 import { BASE } from "../routes.ts";
 import { currentTeam } from "../team.ts";
+import { ownMembers } from "../team-members.ts";
 import { t } from "../text.ts";
 
 export async function render({ root, signal }: PageContext): Promise<void> {
@@ -35,12 +36,14 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 
   async function load(): Promise<void> {
     const { data, active_keys_max: max } = await get<KeyList>("/keys");
+    const isOfMembers = data.some(({ member }) => member !== null);
+    const members = isOfMembers ? await ownMembers() : [];
     if (signal.aborted) return;
     const inUse = data.filter((key) => key.status === "active");
     const past = data.filter((key) => key.status === "revoked");
     const own = inUse.filter(({ member }) => (member === null) === (currentTeam() === undefined));
     count.textContent = t("keys.count", { count: own.length, max });
-    fill(active, inUse.length > 0 ? keyList(inUse, load) : empty());
+    fill(active, inUse.length > 0 ? keyList(inUse, members, load) : empty());
     fill(revoked, past.length > 0 && pastKeys(past));
   }
   await load();
@@ -50,7 +53,12 @@ function empty(): HTMLElement {
   return el("div", { class: "empty" }, icon("keys"), el("p", {}, t("keys.empty")));
 }
 
-function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement {
+function keyList(
+  keys: readonly Key[],
+  members: readonly Member[],
+  reload: () => Promise<void>,
+): HTMLElement {
+  const emails = new Map(members.map(({ id, email }) => [id, email]));
   return el(
     "ul",
     { class: "items" },
@@ -65,7 +73,7 @@ function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement
           el("code", { class: "prefix" }, key.prefix),
           key.member !== null &&
             currentTeam() === undefined &&
-            el("span", { class: "badge" }, t("keys.ofmember")),
+            el("span", { class: "badge" }, emails.get(key.member) ?? t("keys.ofmember")),
           key.limits.paused && el("span", { class: "badge bad" }, t("keys.paused")),
           hasEnded(key.limits) && el("span", { class: "badge bad" }, t("keys.ended")),
           el("p", { class: "hint" }, usedText(key)),
@@ -115,13 +123,10 @@ function usedText(key: Key): string {
 function revealButtons(key: Key): HTMLElement[] {
   const reveal = async () =>
     (await proved(() => post<{ key: string }>(`/keys/${key.id}/reveal`))).key;
-  const show = async () => {
-    try {
-      openKeyDialog(key.name, await reveal(), "info", t("keys.reveal.text"));
-    } catch (error) {
-      toast(failureText(error));
-    }
-  };
+  const show = () =>
+    orSayFailure(async () =>
+      openKeyDialog(key.name, await reveal(), "info", t("keys.reveal.text")),
+    );
   return [
     copyButton(t("keys.copy.label", { name: key.name }), reveal),
     el(
@@ -138,42 +143,26 @@ function revealButtons(key: Key): HTMLElement[] {
   ];
 }
 
+function button(text: string, label: string, onclick: () => unknown): HTMLElement {
+  return el("button", { type: "button", class: "small", "aria-label": label, onclick }, text);
+}
+
 function limitButtons(key: Key, reload: () => Promise<void>): HTMLElement[] {
   const { name, limits } = key;
   const turn = limits.paused ? "resume" : "pause";
   return [
-    el(
-      "button",
-      {
-        type: "button",
-        class: "small",
-        "aria-label": t("keys.limits.label", { name }),
-        onclick: () => openLimits(key, reload),
-      },
-      t("keys.limits"),
-    ),
-    el(
-      "button",
-      {
-        type: "button",
-        class: "small",
-        "aria-label": t(`keys.${turn}.label`, { name }),
-        onclick: () => pause(key, reload),
-      },
-      t(`keys.${turn}`),
-    ),
+    button(t("keys.limits"), t("keys.limits.label", { name }), () => openLimits(key, reload)),
+    button(t(`keys.${turn}`), t(`keys.${turn}.label`, { name }), () => pause(key, reload)),
   ];
 }
 
-async function pause({ id, name, limits }: Key, reload: () => Promise<void>): Promise<void> {
+function pause({ id, name, limits }: Key, reload: () => Promise<void>): Promise<void> {
   const paused = !limits.paused;
-  try {
+  return orSayFailure(async () => {
     await proved(() => post(`/keys/${id}/limits`, { paused }));
     toast(t(paused ? "keys.pause.done" : "keys.resume.done", { name }));
     await reload();
-  } catch (error) {
-    toast(failureText(error));
-  }
+  });
 }
 
 function openLimits({ id, name, limits }: Key, reload: () => Promise<void>): void {
@@ -189,20 +178,18 @@ function openLimits({ id, name, limits }: Key, reload: () => Promise<void>): voi
   const dialog = openDialog(
     t("keys.limits.label", { name }),
     form(t("keys.limits.save"), submit, fields.element),
-    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+    closeButton(t("cancel"), "quiet"),
   );
 }
 
 async function revoke(key: Key, reload: () => Promise<void>): Promise<void> {
   const text = t("keys.revoke.text", { name: key.name });
   if (!(await confirmed(t("keys.revoke.title"), text, t("keys.revoke")))) return;
-  try {
+  await orSayFailure(async () => {
     await post(`/keys/${key.id}/revoke`);
     toast(t("keys.revoked", { name: key.name }));
     await reload();
-  } catch (error) {
-    toast(failureText(error));
-  }
+  });
 }
 
 function openNewKey(reload: () => Promise<void>): void {
@@ -223,7 +210,7 @@ function openNewKey(reload: () => Promise<void>): void {
   const dialog = openDialog(
     t("keys.create"),
     form(t("keys.create.submit"), submit, name.element, limits),
-    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+    closeButton(t("cancel"), "quiet"),
   );
 }
 
@@ -242,7 +229,7 @@ function openKeyDialog(name: string, text: string, kind: "good" | "info", note: 
         t("nav.howto"),
       ),
       copy,
-      el("button", { type: "button", class: "primary", onclick: () => dialog.close() }, t("done")),
+      closeButton(t("done"), "primary"),
     ),
   );
   // A second Enter copies, and does not leave the page without the key.

@@ -1,3 +1,4 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field } from "../../../page-parts/browser/form.ts";
@@ -10,6 +11,7 @@ import {
 } from "../../../page-parts/browser/format.ts";
 import { pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { type Column, lineOf, table } from "../../../page-parts/browser/table.ts";
 import { get } from "../api.ts";
 import type { Catalogue, Model } from "../contract.ts";
 import { byMaker } from "../makers.ts";
@@ -34,10 +36,6 @@ const SORTS = {
   context: (a: Model, b: Model) => (b.context_window ?? 0) - (a.context_window ?? 0),
 } as const satisfies Readonly<Record<string, (a: Model, b: Model) => number>>;
 const UNITS: readonly Model["price_unit"][] = ["mtok", "call", "image"];
-
-const COLUMNS = ["models.id", "models.price", "models.context", "models.output", "models.labels"];
-/** Class names for the cells. The style sheet uses them when the columns do not fit the screen. */
-const CELLS = ["id", "number price", "number context", "number output", "labels"] as const;
 
 /** The models by their makers, to search, filter and sort. */
 export async function render({ root, signal }: PageContext): Promise<void> {
@@ -118,24 +116,16 @@ function namesOf<Name extends string>(table: Readonly<Record<Name, unknown>>): N
 }
 
 function group(maker: string, models: readonly Model[], open: boolean): HTMLElement {
+  const columns = columnsOf();
   return el(
     "details",
     { class: "card", open },
-    el("summary", {}, maker, " ", el("span", { class: "badge" }, models.length)),
-    el(
-      "table",
-      { class: "data models" },
-      el("caption", { class: "hidden" }, maker),
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          COLUMNS.map((name, at) => el("th", { scope: "col", class: CELLS[at] }, t(name as Text))),
-        ),
-      ),
-      el("tbody", {}, models.map(row)),
+    el("summary", {}, maker, " ", badge("", models.length)),
+    table(
+      maker,
+      columns,
+      models.map((model) => lineOf(columns, model)),
+      "data models",
     ),
   );
 }
@@ -144,35 +134,47 @@ function isChat({ standard }: Model): boolean {
   return standard === "messages" || standard === "chat";
 }
 
-function row(model: Model): HTMLElement {
+/** The columns of a model. The style sheet places their cells by their kinds if they do not fit the screen. */
+function columnsOf(): readonly Column<Model>[] {
   const limit = (tokens: number | null) =>
     tokens === null ? "–" : el("span", { title: number(tokens) }, tokenLimit(tokens));
-  const cells = [
-    el(
-      "span",
-      { class: "model-id" },
-      el("code", {}, model.id),
-      copyButton(t("models.copy", { id: model.id }), () => model.id, ""),
-    ),
-    priceCell(model),
-    limit(model.max_input_tokens ?? model.context_window),
-    limit(model.max_output_tokens),
-    el(
-      "span",
-      { class: "badges" },
-      model.channel === "aws" && el("span", { class: "badge info" }, "AWS"),
-      model.labels
-        .filter((label) => label !== "streaming")
-        .map((label) => el("span", { class: "badge" }, t(`label.${label}` as Text))),
-    ),
+  return [
+    {
+      title: t("model"),
+      kind: "id",
+      cell: ({ id }) =>
+        el(
+          "span",
+          { class: "model-id" },
+          el("code", {}, id),
+          copyButton(t("models.copy", { id }), () => id, ""),
+        ),
+    },
+    { title: t("models.price"), kind: "number price", cell: priceCell },
+    {
+      title: t("models.context"),
+      kind: "number context",
+      cell: ({ max_input_tokens, context_window }) => limit(max_input_tokens ?? context_window),
+    },
+    {
+      title: t("models.output"),
+      kind: "number output",
+      cell: ({ max_output_tokens }) => limit(max_output_tokens),
+    },
+    {
+      title: t("models.labels"),
+      kind: "labels",
+      cell: ({ channel, labels }) =>
+        el(
+          "span",
+          { class: "badges" },
+          channel === "aws" && badge("info", "AWS"),
+          labels
+            .filter((label) => label !== "streaming")
+            .map((label) => badge("", t(`label.${label}` as Text))),
+        ),
+    },
   ];
-  return el(
-    "tr",
-    {},
-    cells.map((cell, at) =>
-      el("td", { "data-label": t(COLUMNS[at] as Text), class: CELLS[at] }, cell),
-    ),
-  );
 }
 
 /** Returns the announced price with its date; empty if there is none. */

@@ -1,68 +1,44 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { choice, notice } from "../../../page-parts/browser/form.ts";
+import { notice } from "../../../page-parts/browser/form.ts";
 import {
   dateTime,
   dayBefore,
   dayLong,
-  exactVnd,
   monthName,
   number,
-  vnd,
 } from "../../../page-parts/browser/format.ts";
-import { card, failed, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
+import { loadInto, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { Statement, StatementRow } from "../contract.ts";
 import { fileLink } from "../file-link.ts";
-import { CELLS, movedAmount, whatMoved } from "../movements.ts";
+import { moneyFigures, moneyTable, monthChoice, whatMoved } from "../money-table.ts";
 import { hasPlugin } from "../plugins.ts";
 import { promotionCard, readPromotions } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
 
-/** On a phone the others need a button. */
-const SHOWN_ROWS = 14;
-
 /** All money of a month: every movement, the charges of each day, and the balance after each. */
 export async function render({ root, signal }: PageContext): Promise<void> {
   const months = monthsSince(currentAccount()?.created_at);
-  const asked = new URLSearchParams(location.search).get("month") ?? "";
-  const month = choice(
-    t("money.month"),
-    months.map((one) => [one, monthName(one)] as const),
-    months.includes(asked) ? asked : months[0],
-  );
+  const month = monthChoice(months, () => void load());
   const file = fileLink(t("csv.export"));
   const print = el("button", { type: "button", onclick: () => window.print() }, t("money.print"));
   const closed = el("a", { class: "button", href: `${BASE}/statements` }, t("statements.title"));
   const place = el("div", { class: "grid" }, waiting());
-  let latestRequest = 0;
 
-  async function load(): Promise<void> {
-    latestRequest += 1;
-    const request = latestRequest;
-    const wanted = month.select.value;
+  function load(): Promise<void> {
+    const wanted = month.value();
     const decimal = currentLanguage() === "vi" ? "comma" : "point";
     file.lead("/money.csv", { month: wanted, decimal });
-    try {
+    const content = async () => {
       const statement = await get<Statement>("/money", { month: wanted });
-      if (signal.aborted || request !== latestRequest) return;
-      fill(place, figures(statement), list(statement, wanted));
-    } catch (error) {
-      if (!signal.aborted && request === latestRequest) {
-        fill(
-          place,
-          failed(error, () => void load()),
-        );
-      }
-    }
+      return [sums(statement), list(statement, wanted)];
+    };
+    return loadInto(place, signal, content, true);
   }
-  month.select.addEventListener("change", () => {
-    history.replaceState(null, "", `?month=${month.select.value}`);
-    void load();
-  });
   fill(
     root,
     pageHead(
@@ -73,7 +49,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
       print,
     ),
     el("p", { class: "print-only" }, currentAccount()?.email ?? ""),
-    el("form", { class: "card filters", "aria-label": t("usage.filters") }, month.element),
+    month.element,
     place,
   );
   const promotions = readPromotions();
@@ -83,86 +59,38 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   if (discounts && !signal.aborted) root.append(discounts);
 }
 
-function figures({ opening_vnd, closing_vnd, rows }: Statement): HTMLElement {
+function sums({ opening_vnd, closing_vnd, rows }: Statement): HTMLElement {
   const sum = (isWanted: (row: StatementRow) => boolean) =>
     sumOf(rows.filter(isWanted).map((row) => row.amount_vnd));
-  const shown = [
+  return moneyFigures([
     [t("money.opening"), opening_vnd],
     [t("money.in"), sum(({ kind }) => kind !== "charges")],
     [t("money.charges"), sum(({ kind }) => kind === "charges")],
     [t("money.closing"), closing_vnd],
-  ] as const;
-  return el(
-    "section",
-    { class: "card totals" },
-    shown.map(([name, value]) =>
-      el(
-        "div",
-        {},
-        el("span", { class: "hint" }, name),
-        el("strong", { title: exactVnd(value) }, vnd(value)),
-      ),
-    ),
-  );
+  ]);
 }
 
 /** The rows, newest first, between the closing and the opening balance. */
 function list({ opening_vnd, closing_vnd, rows, cut }: Statement, month: string): HTMLElement {
-  const columns = [t("money.date"), t("money.what"), t("money.amount"), t("money.balance")];
-  const isLong = rows.length > SHOWN_ROWS;
-  const edge = (name: string, amount: string, isLater = false) =>
-    el(
-      "tr",
-      { class: isLater ? "edge later" : "edge" },
-      el("th", { scope: "row", colspan: 3 }, name),
-      el("td", { class: "number" }, exactVnd(amount)),
-    );
-  const all = card(
-    monthName(month),
-    cut && notice("info", t("money.cut")),
-    el(
-      "table",
-      { class: "data money" },
-      el("caption", { class: "hidden" }, monthName(month)),
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          columns.map((name, at) => el("th", { scope: "col", class: at > 1 && "number" }, name)),
-        ),
-      ),
-      el(
-        "tbody",
-        {},
-        edge(t("money.closing"), closing_vnd),
-        [...rows].reverse().map((row, place) => {
-          const cells = [
-            row.at === null ? dayLong(row.day) : dateTime(row.at),
-            el("span", {}, whatMoved(row, callsOf(row))),
-            movedAmount(row.amount_vnd),
-            exactVnd(row.balance_vnd),
-          ];
-          return el(
-            "tr",
-            { class: place >= SHOWN_ROWS && "later" },
-            cells.map((cell, at) => el("td", { class: CELLS[at] }, cell)),
-          );
-        }),
-        edge(t("money.opening"), opening_vnd, isLong),
-      ),
-    ),
-    rows.length === 0 && el("p", { class: "empty" }, t("money.none")),
-    isLong &&
-      el(
-        "button",
-        { type: "button", class: "show-later", onclick: () => all.classList.add("whole") },
-        t("more"),
-      ),
-    el("p", { class: "hint" }, t("money.days")),
-  );
-  return all;
+  return moneyTable({
+    title: monthName(month),
+    month,
+    above: cut && notice("info", t("money.cut")),
+    first: [t("money.closing"), closing_vnd],
+    rows: [...rows]
+      .reverse()
+      .map((row) => [
+        row.at === null ? dayLong(row.day) : dateTime(row.at),
+        whatMoved(row, callsOf(row)),
+        row.amount_vnd,
+        row.balance_vnd,
+      ]),
+    last: [t("money.opening"), opening_vnd],
+    below: [
+      rows.length === 0 && el("p", { class: "empty" }, t("money.none")),
+      el("p", { class: "hint" }, t("money.days")),
+    ],
+  });
 }
 
 /** Adds up decimal strings of đ, exact to the millionth. */

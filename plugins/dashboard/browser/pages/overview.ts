@@ -4,6 +4,7 @@ import { compact, dayBefore, number, vnd } from "../../../page-parts/browser/for
 import { icon } from "../../../page-parts/browser/icons.ts";
 import { card, loadInto, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { get } from "../api.ts";
 import { readWallet } from "../balance.ts";
 import { callTable } from "../call-table.ts";
@@ -14,9 +15,10 @@ import { canTopUp } from "../plugins.ts";
 import { promotionCard, readPromotions } from "../promotions.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount } from "../session.ts";
+import { invitedBy } from "../team-members.ts";
 import { t } from "../text.ts";
 
-/** How long the balance lasts goes by the last week. */
+/** How long the balance lasts goes by the days of the last week since the first call in it. */
 const PACE_DAYS = 7;
 const LOW_DAYS = 3;
 /** A longer time is no forecast. */
@@ -90,13 +92,7 @@ function whatItBuys(available: number, { models, popular }: Catalogue): Child {
     .slice(0, 4);
   return [
     el("h3", {}, t("balance.buys")),
-    el(
-      "dl",
-      { class: "pairs" },
-      known.map((model) =>
-        el("div", {}, el("dt", {}, model.id), el("dd", {}, amountOf(model, available))),
-      ),
-    ),
+    pairs(known.map((model) => [model.id, amountOf(model, available)])),
   ];
 }
 
@@ -104,7 +100,7 @@ function whatItBuys(available: number, { models, popular }: Catalogue): Child {
 function amountOf({ price_unit, price_vnd, price_factors }: Model, available: number): string {
   const dearest = Math.max(...KINDS[price_unit].map((kind) => price_factors[kind] ?? 1));
   const units = available / (price_vnd * dearest);
-  if (price_unit !== "mtok") return t("balance.calls", { count: number(Math.floor(units)) });
+  if (price_unit !== "mtok") return t("calls.count", { count: number(Math.floor(units)) });
   return t("balance.tokens", { count: compact(units * 1e6) });
 }
 
@@ -126,13 +122,21 @@ async function recentDays(): Promise<Child> {
     data
       .filter(({ day = "" }) => day >= start)
       .reduce((sum, { cost_vnd }) => sum + Number(cost_vnd), 0);
-  const aDay = costSince(dayBefore(PACE_DAYS - 1)) / PACE_DAYS;
+  const days = Array.from({ length: PACE_DAYS }, (_, before) => dayBefore(before));
+  const costs = days.map((day) => costSince(day));
+  const [ofPace = 0] = costs.slice(-1);
+  const aDay = ofPace / (costs.indexOf(ofPace) + 1);
   const lasting = Math.floor(Number(available_vnd) / aDay);
   const figures = [
     [t("overview.today"), vnd(costSince(today))],
     [t("overview.month"), vnd(costSince(firstOfMonth()))],
     ...(aDay > 0 && lasting <= LASTING_DAYS_MAX
-      ? [[t("overview.lasts"), t("overview.lasts.days", { days: number(lasting) })]]
+      ? [
+          [
+            t("overview.lasts"),
+            t("overview.lasts.days", { days: lasting < 1 ? "< 1" : number(lasting) }),
+          ],
+        ]
       : []),
   ];
   return [
@@ -151,8 +155,18 @@ async function recentDays(): Promise<Child> {
 
 /** The way to the first call; the first step that is open has the button. */
 async function firstSteps(): Promise<Child> {
-  const [keys, wallet] = await Promise.all([get<KeyList>("/keys"), readWallet()]);
+  const [keys, wallet, owners] = await Promise.all([
+    get<KeyList>("/keys"),
+    readWallet(),
+    invitedBy(),
+  ]);
   const steps = [
+    // Who is invited works on a wallet that has money.
+    ...owners.map((email) => ({
+      text: t("team.join.label", { email }),
+      isDone: false,
+      path: "/team",
+    })),
     {
       text: t("steps.verify"),
       isDone: currentAccount()?.email_verified === true,

@@ -5,6 +5,7 @@ import { form, notice } from "../../../page-parts/browser/form.ts";
 import { ago } from "../../../page-parts/browser/format.ts";
 import { waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { post } from "../api.ts";
 import { newPassword } from "../new-password.ts";
 import { BASE } from "../routes.ts";
@@ -15,6 +16,10 @@ interface ActiveKey {
   readonly name: string;
   readonly prefix: string;
   readonly last_used_at: string | null;
+  /** The owner of the team in which it is the reader's; null if it is of his own wallet. */
+  readonly team: string | null;
+  /** True if a member of the reader's team uses it. */
+  readonly of_member: boolean;
 }
 
 /** The token of the link, for as long as the page may be shown again: in another language, or after a failure. */
@@ -35,6 +40,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     const { revoked_keys: revoked } = await post<{ revoked_keys: number }>("/password/reset", {
       token,
       password: password.input.value,
+      language: currentLanguage(),
       revoke_keys: choices.isRevoking(),
     });
     token = "";
@@ -81,16 +87,16 @@ function choiceOfKeys(keys: readonly ActiveKey[]) {
     el(
       "ul",
       { class: "hint" },
-      keys.map(({ name, prefix, last_used_at }) =>
-        el("li", {}, `${name} (${prefix}…): ${lastUse(last_used_at)}`),
-      ),
+      keys.map((key) => el("li", {}, keyText(key))),
     ),
   );
   return { element, isRevoking: () => revoke.checked };
 }
 
-function lastUse(at: string | null): string {
-  return at === null ? t("keys.neverused") : t("keys.used", { when: ago(at) });
+function keyText({ name, prefix, last_used_at: at, team, of_member }: ActiveKey): string {
+  const use = at === null ? t("keys.neverused") : t("keys.used", { when: ago(at) });
+  const whose = team === null ? of_member && t("keys.ofmember") : t("reset.team", { email: team });
+  return `${name} (${prefix}…): ${use}${whose ? ` · ${whose}` : ""}`;
 }
 
 function done(revoked: number): HTMLElement {

@@ -1,9 +1,10 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
 import { authCard } from "../../../page-parts/browser/auth-card.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
+import { emailField } from "../../../page-parts/browser/email-field.ts";
 import { type Field, field, form, notice } from "../../../page-parts/browser/form.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { orSayFailure } from "../../../page-parts/browser/say-failure.ts";
 import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { post } from "../api.ts";
 import { newPassword } from "../new-password.ts";
@@ -16,13 +17,7 @@ export function render({ root }: PageContext): void {
     fill(root, closed());
     return;
   }
-  const email = field(t("email"), {
-    type: "email",
-    name: "email",
-    autocomplete: "username",
-    inputmode: "email",
-    required: true,
-  });
+  const email = emailField();
   const password = newPassword();
   const invitation = invitationField();
   const agreement = agreementField();
@@ -110,14 +105,11 @@ function link(href: string, text: string): HTMLElement {
  * do.
  */
 function sent(email: string): HTMLElement {
-  const resend = async () => {
-    try {
+  const resend = () =>
+    orSayFailure(async () => {
       await post("/verification/resend", { email });
       toast(t("verification.resent"));
-    } catch (error) {
-      toast(failureText(error));
-    }
-  };
+    });
   return authCard(
     t("signup.sent.title"),
     null,

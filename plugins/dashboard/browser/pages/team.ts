@@ -1,5 +1,6 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
-import { confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
+import { badge } from "../../../page-parts/browser/badge.ts";
+import { closeButton, confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { choice, field, form } from "../../../page-parts/browser/form.ts";
@@ -63,19 +64,25 @@ function button(text: string, label: string, onclick: () => unknown, kind = ""):
   return el("button", attributes, text);
 }
 
-/** Runs a change, says that it is done and shows the page again; a failure is said too. */
+let isChanging = false;
+
+/** Runs a change, says that it is done and shows the page again; a failure is said too. A second tap does nothing. */
 async function change(request: () => Promise<unknown>, done: string, reload: () => Promise<void>) {
+  if (isChanging) return;
+  isChanging = true;
   try {
     await proved(request);
     toast(done);
     await reload();
   } catch (error) {
     toast(failureText(error));
+  } finally {
+    isChanging = false;
   }
 }
 
 function walletList(places: readonly Place[], reload: () => Promise<void>): HTMLElement {
-  const inUse = el("span", { class: "badge good" }, t("team.inuse"));
+  const inUse = badge("good", t("team.inuse"));
   const own = el(
     "li",
     { class: "item" },
@@ -203,13 +210,13 @@ function usageLink({ id, email }: Member): HTMLElement {
 }
 
 function badgesOf({ role, state, limits }: Member): HTMLElement {
-  const kind = { invited: "", active: "good", paused: "bad" }[state];
+  const kinds = { invited: "", active: "good", paused: "bad", removed: "" } as const;
   return el(
     "span",
     { class: "badges" },
-    el("span", { class: "badge" }, t(`team.role.${role}`)),
-    el("span", { class: `badge ${kind}` }, t(`team.state.${state}`)),
-    hasEnded(limits) && el("span", { class: "badge bad" }, t("keys.ended")),
+    badge("", t(`team.role.${role}`)),
+    badge(kinds[state], t(`team.state.${state}`)),
+    hasEnded(limits) && badge("bad", t("keys.ended")),
   );
 }
 
@@ -220,7 +227,7 @@ function spentText({ spent_today_vnd, spent_month_vnd }: Member): string {
 function roleChoice(role: Member["role"]) {
   const roles = ["member", "manager"] as const;
   return choice(
-    t("team.role"),
+    t("role"),
     roles.map((one) => [one, t(`team.role.${one}`)] as const),
     role,
   );
@@ -254,7 +261,7 @@ function openInvitation(led: Led, reload: () => Promise<void>): void {
       isOwner && [role.element, el("p", { class: "hint" }, t("team.role.hint"))],
       el("details", {}, el("summary", {}, t("keys.limits.optional")), fields.element),
     ),
-    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+    closeButton(t("cancel"), "quiet"),
   );
 }
 
@@ -279,6 +286,6 @@ function openLimits(
   const dialog = openDialog(
     t("team.limits.label", { email }),
     form(t("keys.limits.save"), submit, isOwner && wantedRole.element, fields.element),
-    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+    closeButton(t("cancel"), "quiet"),
   );
 }

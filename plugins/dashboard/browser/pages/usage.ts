@@ -1,13 +1,16 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { currentLanguage } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { Catalogue, KeyList } from "../contract.ts";
+import { fileLink } from "../file-link.ts";
+import { keyNames } from "../key-names.ts";
 import { ownMembers } from "../team-members.ts";
 import { t } from "../text.ts";
 import { usageCharts } from "../usage/charts.ts";
 import { loadPlot } from "../usage/draw-stack.ts";
-import { exportButton } from "../usage/export.ts";
+import { csvExplanation } from "../usage/export.ts";
 import { filterBar } from "../usage/filters.ts";
 import { refusedCalls } from "../usage/refused.ts";
 import { usageTable } from "../usage/table.ts";
@@ -22,18 +25,22 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     ownMembers(),
   ]);
   if (signal.aborted) return;
-  const charts = usageCharts(keys, signal, (bar) => filters.choosePeriod(bar));
+  const names = keyNames(keys, members);
+  const charts = usageCharts(names, signal, (bar) => filters.choosePeriod(bar));
   const table = usageTable(signal);
   const refused = refusedCalls(signal);
+  const file = fileLink(t("csv.export"));
   const results = el("div", { class: "grid" });
   const changed = () => {
     const filter = filters.value();
-    results.hidden = filter === undefined;
-    return filter && [charts.show(filter), table.show(filter), refused.show(filter)];
+    for (const part of [results, file.element]) part.hidden = filter === undefined;
+    if (!filter) return undefined;
+    const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ""));
+    file.lead("/usage.csv", { ...given, decimal: currentLanguage() === "vi" ? "comma" : "point" });
+    return [charts.show(filter), table.show(filter), refused.show(filter)];
   };
-  const filters = filterBar(models, keys, members, changed);
-  const file = exportButton(filters.value, table.archivedBefore);
-  fill(root, pageHead(t("nav.usage"), t("usage.lead"), file.button), filters.element, results);
+  const filters = filterBar(models, names, members, changed);
+  fill(root, pageHead(t("nav.usage"), t("usage.lead"), file.element), filters.element, results);
   // One after the other, so that no part moves when another one grows.
   const loaded = changed() ?? [];
   for (const part of [charts.element, card(t("usage.records"), table.element), refused.element]) {
@@ -41,5 +48,5 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     await loaded.shift();
   }
   if (signal.aborted) return;
-  results.append(file.explanation, el("p", { class: "hint" }, t("usage.retention")));
+  results.append(csvExplanation(), el("p", { class: "hint" }, t("usage.retention")));
 }

@@ -5,16 +5,18 @@ import { show } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { BASE } from "../routes.ts";
 import { currentAccount, verifyAddress } from "../session.ts";
+import { invitedBy } from "../team-members.ts";
 import { t } from "../text.ts";
 
 /** The token of the link, for as long as the page may be shown again, such as in another language. */
 let token = "";
 
 /** Asks for the password of the sign-up: a stranger may have signed up with the reader's address. */
-export function render({ root }: PageContext): void {
+export async function render({ root, signal }: PageContext): Promise<void> {
   token = takeSecrets().get("token") ?? token;
   if (token === "" && currentAccount()?.email_verified) {
-    fill(root, verified());
+    const owners = await invitedBy();
+    if (!signal.aborted) fill(root, verified(owners));
     return;
   }
   const password = field(t("password"), {
@@ -41,11 +43,16 @@ export function render({ root }: PageContext): void {
   );
 }
 
-function verified(): HTMLElement {
+/** `owners`: those who have invited the reader to their teams. */
+function verified(owners: readonly string[]): HTMLElement {
+  const button = (path: string, text: string) =>
+    el("p", {}, el("a", { class: "button primary", href: BASE + path }, text));
   return authCard(
     t("verify.done.title"),
     null,
     notice("good", t("verify.done.text")),
-    el("p", {}, el("a", { class: "button primary", href: `${BASE}/keys` }, t("verify.goon"))),
+    owners.length > 0
+      ? owners.map((email) => button("/team", t("team.join.label", { email })))
+      : button("/keys", t("verify.goon")),
   );
 }

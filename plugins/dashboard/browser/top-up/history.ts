@@ -1,6 +1,8 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { el } from "../../../page-parts/browser/dom.ts";
 import { busy } from "../../../page-parts/browser/form.ts";
 import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
+import { type Column, lineOf, table } from "../../../page-parts/browser/table.ts";
 import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { Page, TopUp } from "../contract.ts";
@@ -13,14 +15,9 @@ const PAGE = "20";
 export async function orderHistory(signal: AbortSignal): Promise<HTMLElement> {
   const first = await get<Page<TopUp>>("/top-ups", { limit: PAGE });
   if (first.data.length === 0) return el("p", { class: "empty" }, t("topup.none"));
-  const columns = [
-    t("topup.created"),
-    t("topup.code"),
-    t("topup.asked"),
-    t("topup.received"),
-    t("topup.status"),
-  ];
-  const rows = el("tbody", {}, first.data.map(row));
+  const columns = columnsOf();
+  const line = (order: TopUp) => lineOf(columns, order);
+  const orders = table(t("topup.history"), columns, first.data.map(line));
   let { next } = first;
   const more = el("button", { type: "button" }, t("more"));
   more.hidden = next === null;
@@ -30,61 +27,35 @@ export async function orderHistory(signal: AbortSignal): Promise<HTMLElement> {
     const page = await get<Page<TopUp>>("/top-ups", { limit: PAGE, before: next });
     if (signal.aborted) return;
     next = page.next;
-    rows.append(...page.data.map(row));
+    orders.tBodies[0]?.append(...page.data.map(line));
     more.hidden = next === null;
   };
   more.addEventListener("click", () => void busy(more, problem, loadMore));
-  return el(
-    "div",
-    { class: "stack" },
-    el(
-      "table",
-      { class: "data blocks" },
-      el("caption", { class: "hidden" }, t("topup.history")),
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          columns.map((name, at) => el("th", { scope: "col", class: isNumber(at) }, name)),
-        ),
-      ),
-      rows,
-    ),
-    problem,
-    more,
-  );
+  return el("div", { class: "stack" }, orders, problem, more);
+}
 
-  function row(order: TopUp): HTMLElement {
-    const cells = [
-      dateTime(order.created_at),
-      el("a", { href: `${BASE}/top-up/${order.id}` }, order.code),
-      vnd(order.amount_vnd),
-      [
-        Number(order.received_vnd) > 0 ? vnd(order.received_vnd) : "–",
-        Number(order.bonus_vnd) > 0 &&
-          el(
-            "small",
-            { class: "hint" },
-            ` ${t("topup.bonus.short", { bonus: vnd(order.bonus_vnd) })}`,
-          ),
+function columnsOf(): readonly Column<TopUp>[] {
+  return [
+    { title: t("time"), cell: ({ created_at }) => dateTime(created_at) },
+    {
+      title: t("topup.code"),
+      cell: ({ id, code }) => el("a", { href: `${BASE}/top-up/${id}` }, code),
+    },
+    { title: t("amount"), isNumber: true, cell: ({ amount_vnd }) => vnd(amount_vnd) },
+    {
+      title: t("topup.received"),
+      isNumber: true,
+      cell: ({ received_vnd, bonus_vnd }) => [
+        Number(received_vnd) > 0 ? vnd(received_vnd) : "–",
+        Number(bonus_vnd) > 0 &&
+          el("small", { class: "hint" }, ` ${t("topup.bonus.short", { bonus: vnd(bonus_vnd) })}`),
       ],
-      orderBadge(order),
-    ];
-    return el(
-      "tr",
-      {},
-      cells.map((cell, at) => el("td", { "data-label": columns[at], class: isNumber(at) }, cell)),
-    );
-  }
+    },
+    { title: t("status"), cell: orderBadge },
+  ];
 }
 
-function isNumber(column: number): string | undefined {
-  return column === 2 || column === 3 ? "number" : undefined;
-}
-
-const KINDS: Readonly<Record<string, string>> = {
+const KINDS: Readonly<Record<string, "good" | "info">> = {
   open: "info",
   paid: "good",
   overpaid: "good",
@@ -92,9 +63,5 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 export function orderBadge({ status }: TopUp): HTMLElement {
-  return el(
-    "span",
-    { class: `badge ${KINDS[status] ?? ""}` },
-    textIfAny(`topup.status.${status}`) ?? status,
-  );
+  return badge(KINDS[status] ?? "", textIfAny(`topup.status.${status}`) ?? status);
 }

@@ -39,7 +39,7 @@ export async function renderNewOrder({ root, signal }: PageContext): Promise<voi
       el(
         "div",
         { class: "grid" },
-        card(t("topup.amount"), amountForm(settings, promotions)),
+        card(t("amount"), amountForm(settings, promotions)),
         voucherCard(),
       ),
       el(
@@ -108,7 +108,7 @@ function amountForm(settings: TopUpSettings, promotions: Promotions | undefined)
     el(
       "fieldset",
       { class: "presets" },
-      el("legend", { class: "hidden" }, t("topup.amount")),
+      el("legend", { class: "hidden" }, t("amount")),
       choices.map((choice) =>
         el(
           "label",

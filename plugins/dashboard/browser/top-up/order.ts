@@ -1,13 +1,14 @@
-import { announce, toast } from "../../../page-parts/browser/announce.ts";
+import { announce } from "../../../page-parts/browser/announce.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { confirmed } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
 import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTime, vnd } from "../../../page-parts/browser/format.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { orSayFailure } from "../../../page-parts/browser/say-failure.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { get, post } from "../api.ts";
 import { refreshWallet } from "../balance.ts";
 import type { KeyList, TopUp } from "../contract.ts";
@@ -36,12 +37,10 @@ export async function renderOrder({ root, rest, signal }: PageContext): Promise<
   };
   const cancel = async () => {
     if (!(await confirmed(t("topup.cancel"), t("topup.cancel.text"), t("topup.cancel")))) return;
-    try {
+    await orSayFailure(async () => {
       order = { ...order, ...(await post<TopUp>(`/top-ups/${order.id}/cancel`)) };
       await show();
-    } catch (error) {
-      sayFailure(error);
-    }
+    });
   };
   fill(
     root,
@@ -136,17 +135,11 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
   );
   const received = card(
     t("topup.payments"),
-    el(
-      "dl",
-      { class: "pairs" },
-      payments.map((paid) =>
-        el(
-          "div",
-          {},
-          el("dt", {}, dateTime(paid.at)),
-          el("dd", {}, `+${vnd(paid.amount_vnd)}`, bonusIn(paid.bonus_vnd)),
-        ),
-      ),
+    pairs(
+      payments.map((paid) => [
+        dateTime(paid.at),
+        [`+${vnd(paid.amount_vnd)}`, bonusIn(paid.bonus_vnd)],
+      ]),
     ),
   );
   const ways = el(
@@ -161,7 +154,7 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
         { class: "row center" },
         el(
           "button",
-          { type: "button", class: "small", onclick: () => saveQr(qr, order).catch(sayFailure) },
+          { type: "button", class: "small", onclick: () => orSayFailure(() => saveQr(qr, order)) },
           icon("download"),
           t("topup.qr.save"),
         ),
@@ -175,7 +168,7 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
         transferField(t("topup.bank"), bank.name),
         transferField(t("topup.account"), bank.account_number, true),
         transferField(t("topup.name"), bank.account_name, true),
-        transferField(t("topup.amount"), vnd(amount), true, amount),
+        transferField(t("amount"), vnd(amount), true, amount),
         transferField(t("topup.content"), order.content, true),
       ),
       notice("info", t("topup.content.hint")),
@@ -196,10 +189,6 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
   );
 }
 
-function sayFailure(error: unknown): void {
-  toast(failureText(error));
-}
-
 function bonusIn(amount: string): HTMLElement | false {
   const text = () => ` ${t("topup.bonus.short", { bonus: vnd(amount) })}`;
   return Number(amount) > 0 && el("small", { class: "hint" }, text());
@@ -214,7 +203,7 @@ function transferField(name: string, shown: string, copies = false, copied = sho
       "dd",
       {},
       el("span", {}, shown),
-      copies && copyButton(t("topup.copy", { name }), () => copied),
+      copies && copyButton(t("copy.named", { name }), () => copied),
     ),
   );
 }

@@ -1,5 +1,5 @@
 import { copyButton } from "../../../page-parts/browser/copy.ts";
-import { openDialog } from "../../../page-parts/browser/dialog.ts";
+import { closeButton, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { notice } from "../../../page-parts/browser/form.ts";
@@ -11,6 +11,7 @@ import {
   seconds,
 } from "../../../page-parts/browser/format.ts";
 import { waiting } from "../../../page-parts/browser/page-head.ts";
+import { pairs } from "../../../page-parts/browser/table.ts";
 import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { CallDetail } from "../contract.ts";
@@ -19,15 +20,7 @@ import { t } from "../text.ts";
 /** Opens a dialog with all figures of a call, and how its cost comes about. */
 export async function showCall(id: string): Promise<void> {
   const body = el("div", { class: "stack" }, waiting());
-  const dialog = openDialog(
-    t("call.title"),
-    body,
-    el(
-      "div",
-      { class: "row end" },
-      el("button", { type: "button", onclick: () => dialog.close() }, t("close")),
-    ),
-  );
+  openDialog(t("call.title"), body, el("div", { class: "row end" }, closeButton()));
   try {
     const call = await get<CallDetail>(`/calls/${id}`);
     fill(body, facts(call), calculation(call));
@@ -38,12 +31,12 @@ export async function showCall(id: string): Promise<void> {
 
 function facts(call: CallDetail): HTMLElement {
   const { status, outcome, first_byte_ms } = call;
-  const rows: readonly (readonly [string, Child])[] = [
-    [t("calls.time"), dateTime(call.at)],
-    [t("calls.model"), call.model],
+  return pairs([
+    [t("time"), dateTime(call.at)],
+    [t("model"), call.model],
     [t("refused.endpoint"), el("code", {}, call.endpoint)],
     [t("calls.key"), call.key_name ?? t("calls.unknownkey")],
-    [t("calls.status"), `${status} · ${textIfAny(`outcome.${outcome}`) ?? outcome}`],
+    [t("status"), `${status} · ${textIfAny(`outcome.${outcome}`) ?? outcome}`],
     [
       t("calls.latency"),
       first_byte_ms === null
@@ -52,16 +45,8 @@ function facts(call: CallDetail): HTMLElement {
     ],
     [t("calls.input"), tokens(call.input_tokens, "call.cached", call.cache_read_tokens)],
     [t("calls.output"), tokens(call.output_tokens, "call.reasoning", call.reasoning_tokens)],
-    [
-      t("refused.id"),
-      [el("code", {}, call.call_id), " ", copyButton(t("copy"), () => call.call_id)],
-    ],
-  ];
-  return el(
-    "dl",
-    { class: "pairs" },
-    rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
-  );
+    [t("calls.id"), [el("code", {}, call.call_id), " ", copyButton(t("copy"), () => call.call_id)]],
+  ]);
 }
 
 function tokens(count: number, part: "call.cached" | "call.reasoning", of: number): string {

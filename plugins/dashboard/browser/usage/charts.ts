@@ -3,7 +3,7 @@ import { compact, number, vnd } from "../../../page-parts/browser/format.ts";
 import { failed } from "../../../page-parts/browser/page-head.ts";
 import { segments } from "../../../page-parts/browser/segments.ts";
 import { get } from "../api.ts";
-import type { Key, Sum, Sums, Total } from "../contract.ts";
+import type { Sum, Sums, Total } from "../contract.ts";
 import { t } from "../text.ts";
 import { drawStack } from "./draw-stack.ts";
 import type { Filter } from "./filters.ts";
@@ -15,10 +15,10 @@ type Measure = (typeof MEASURES)[number];
 
 /**
  * Cost, calls or tokens per day, week or month, by model or key: as a chart, and as a table for screen readers.
- * `chosen`: called with the bar that the customer chooses.
+ * `names`: those of the keys. `chosen`: called with the bar that the customer chooses.
  */
 export function usageCharts(
-  keys: readonly Key[],
+  names: ReadonlyMap<string, string>,
   signal: AbortSignal,
   chosen: (bar: Bar) => void,
 ): { element: HTMLElement; show: (filter: Filter) => Promise<void> } {
@@ -75,7 +75,7 @@ export function usageCharts(
     fill(totals, totalsOf(total));
     if (sums.length === 0) return fill(body, el("p", { class: "empty" }, t("usage.none")));
     const nameOf = (sum: Sum) => {
-      return sum.model ?? keys.find((key) => key.id === sum.key)?.name ?? t("calls.unknownkey");
+      return sum.model ?? names.get(sum.key ?? "") ?? t("calls.unknownkey");
     };
     const stack = stackOf(
       sums,

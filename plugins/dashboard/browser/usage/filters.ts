@@ -1,7 +1,7 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { choice, field } from "../../../page-parts/browser/form.ts";
 import { dayBefore } from "../../../page-parts/browser/format.ts";
-import type { Key, Member, Model } from "../contract.ts";
+import type { Member, Model } from "../contract.ts";
 import { t } from "../text.ts";
 import type { Bar } from "./stack.ts";
 
@@ -37,13 +37,13 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
  */
 export function filterBar(
   models: readonly Model[],
-  keys: readonly Key[],
+  keys: ReadonlyMap<string, string>,
   members: readonly Member[],
   changed: () => void,
 ): FilterBar {
   const asked = new URLSearchParams(location.search);
   const given = (name: string) => asked.get(name) ?? "";
-  const all = ["", t("usage.all")] as const;
+  const all = ["", t("all")] as const;
   const isOwn = asked.has("from") || asked.has("to");
   const period = choice(
     t("usage.period"),
@@ -53,10 +53,10 @@ export function filterBar(
     ],
     isOwn ? OWN : (PERIODS.find((days) => days === given("days")) ?? PERIOD_DEFAULT),
   );
-  const from = field(t("usage.from"), { type: "date", max: dayBefore(0) });
-  const to = field(t("usage.to"), { type: "date", max: dayBefore(0) });
+  const from = field(t("from"), { type: "date", max: dayBefore(0) });
+  const to = field(t("to"), { type: "date", max: dayBefore(0) });
   const model = choice(
-    t("calls.model"),
+    t("model"),
     [
       all,
       ...withGiven(
@@ -66,17 +66,16 @@ export function filterBar(
     ],
     given("model"),
   );
-  const key = choice(
-    t("calls.key"),
-    [all, ...keys.map(({ id, name, prefix }) => [id, `${name} (${prefix})`] as const)],
-    given("key"),
-  );
+  const key = choice(t("calls.key"), [all, ...keys], given("key"));
   const member = choice(
     t("team.member"),
     [
       all,
       ...withGiven(
-        members.map(({ id, email }) => [id, email] as const),
+        members.map(({ id, email, state }) => [
+          id,
+          state === "removed" ? `${email} (${t("team.state.removed")})` : email,
+        ]),
         given("member"),
       ),
     ],
@@ -84,7 +83,7 @@ export function filterBar(
   );
   member.element.hidden = members.length === 0 && given("member") === "";
   const status = choice(
-    t("calls.status"),
+    t("status"),
     [
       all,
       ["ok", t("usage.status.ok")],
@@ -135,7 +134,7 @@ export function filterBar(
   period.select.addEventListener("change", setPeriod);
   const element = el(
     "form",
-    { class: "card filters", "aria-label": t("usage.filters"), onchange: apply },
+    { class: "card filters", "aria-label": t("filters"), onchange: apply },
     [period, from, to, model, key, member, status].map((one) => one.element),
     problem,
   );

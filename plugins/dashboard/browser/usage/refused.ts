@@ -1,7 +1,9 @@
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
 import { notice } from "../../../page-parts/browser/form.ts";
 import { dateTimeExact, dayShort, number } from "../../../page-parts/browser/format.ts";
+import { type Column, lineOf, table } from "../../../page-parts/browser/table.ts";
 import { textIfAny } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { Refused, RefusedCall, RefusedCount } from "../contract.ts";
@@ -51,83 +53,42 @@ export function refusedCalls(signal: AbortSignal): {
 
 function countTable(counts: readonly RefusedCount[]): Child {
   if (counts.length === 0) return el("p", { class: "empty" }, t("usage.none"));
-  return table(
-    t("refused.title"),
-    [t("usage.day"), t("calls.status"), t("refused.cause"), t("usage.records"), t("calls.key")],
-    counts.map(({ day, key_name, status, cause, calls }) => [
-      dayShort(day),
-      badge(status),
-      causeText(cause),
-      number(calls),
-      key_name ?? t("calls.unknownkey"),
-    ]),
-  );
+  return scrolled(t("refused.title"), counts, [
+    { title: t("day"), cell: ({ day }) => dayShort(day) },
+    { title: t("status"), cell: ({ status }) => badge("bad", status) },
+    { title: t("calls.cause"), cell: ({ cause }) => causeText(cause) },
+    { title: t("usage.records"), cell: ({ calls }) => number(calls) },
+    { title: t("calls.key"), cell: ({ key_name }) => key_name ?? t("calls.unknownkey") },
+  ]);
 }
 
 function lastTable(last: readonly RefusedCall[], open: boolean): Child {
-  return el(
-    "details",
-    { open },
-    el("summary", {}, t("refused.last")),
-    table(
-      t("refused.last"),
-      [
-        t("calls.time"),
-        t("calls.status"),
-        t("refused.cause"),
-        t("calls.key"),
-        t("refused.endpoint"),
-        t("refused.id"),
-      ],
-      last.map(({ at, key_name, status, cause, endpoint, model, call_id }) => [
-        dateTimeExact(at),
-        badge(status),
-        causeText(cause),
-        key_name ?? t("calls.unknownkey"),
-        model === null ? endpoint : `${endpoint} · ${model}`,
-        el("code", {}, call_id),
-      ]),
-    ),
-  );
+  const shown = scrolled(t("refused.last"), last, [
+    { title: t("time"), cell: ({ at }) => dateTimeExact(at) },
+    { title: t("status"), cell: ({ status }) => badge("bad", status) },
+    { title: t("calls.cause"), cell: ({ cause }) => causeText(cause) },
+    { title: t("calls.key"), cell: ({ key_name }) => key_name ?? t("calls.unknownkey") },
+    {
+      title: t("refused.endpoint"),
+      cell: ({ endpoint, model }) => (model === null ? endpoint : `${endpoint} · ${model}`),
+    },
+    { title: t("calls.id"), cell: ({ call_id }) => el("code", {}, call_id) },
+  ]);
+  return el("details", { open }, el("summary", {}, t("refused.last")), shown);
 }
 
-function table(
+/** A table that scrolls by itself if it is too wide. */
+function scrolled<Row>(
   label: string,
-  columns: readonly string[],
-  rows: readonly (readonly Child[])[],
-): Child {
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+): HTMLElement {
+  const lines = rows.map((row) => lineOf(columns, row));
   return el(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
-    el(
-      "table",
-      { class: "data" },
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          columns.map((name) => el("th", { scope: "col" }, name)),
-        ),
-      ),
-      el(
-        "tbody",
-        {},
-        rows.map((cells) =>
-          el(
-            "tr",
-            {},
-            cells.map((cell) => el("td", {}, cell)),
-          ),
-        ),
-      ),
-    ),
+    table("", columns, lines, "data"),
   );
-}
-
-function badge(status: number): HTMLElement {
-  return el("span", { class: "badge bad" }, status);
 }
 
 /** Returns the text of a known cause. Any other is the name of the field at fault. */

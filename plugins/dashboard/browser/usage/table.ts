@@ -20,8 +20,6 @@ const [PAGE, PAGE_OF_PHONE] = ["25", "6"];
 export function usageTable(signal: AbortSignal): {
   element: HTMLElement;
   show: (filter: Filter) => Promise<void>;
-  /** Returns `archived_before` of the page that is shown. */
-  archivedBefore: () => string | null;
 } {
   const rows = el("div", { "aria-busy": false });
   const archived = el("div", { "aria-live": "polite" });
@@ -34,15 +32,17 @@ export function usageTable(signal: AbortSignal): {
   /** The `before` cursor of each page up to this one. The first is empty: the newest call. */
   let starts: string[] = [""];
   let next: string | null = null;
-  let archivedBefore: string | null = null;
   let latestRequest = 0;
 
+  // A second tap on a slow line must not turn another page. Disabled buttons would lose the focus.
+  const isBusy = () => rows.getAttribute("aria-busy") === "true";
   newer.addEventListener("click", () => {
+    if (isBusy() || starts.length === 1) return;
     starts.pop();
     void load();
   });
   older.addEventListener("click", () => {
-    if (next === null) return;
+    if (isBusy() || next === null) return;
     starts.push(next);
     void load();
   });
@@ -60,8 +60,7 @@ export function usageTable(signal: AbortSignal): {
       });
       if (signal.aborted || request !== latestRequest) return;
       next = page.next;
-      archivedBefore = page.archived_before;
-      fill(archived, archivedNote(archivedBefore));
+      fill(archived, archivedNote(page.archived_before));
       const isEmpty = page.data.length === 0;
       fill(rows, isEmpty ? nothing(filter) : callTable(page.data));
       pager.hidden = isEmpty && starts.length === 1;
@@ -81,7 +80,6 @@ export function usageTable(signal: AbortSignal): {
 
   return {
     element,
-    archivedBefore: () => archivedBefore,
     async show(wanted) {
       filter = wanted;
       starts = [""];

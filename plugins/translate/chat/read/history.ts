@@ -24,8 +24,6 @@ export class History {
   readonly calledNames = new Set<string>();
   /** True after the first message that is not a system message, even if it is empty. */
   hasConversation = false;
-  /** True if a message has thinking with a signature, which the upstream can verify. */
-  hasSignedThinking = false;
   private readonly ids = new HistoryToolIds();
   /** Upstream ids of the calls without a result, by the client's id. */
   private readonly open = new Map<string, string>();
@@ -113,14 +111,12 @@ export class History {
   /** Returns the signed thinking of a message. The upstream refuses unsigned thinking. */
   private thinking(message: JsonObject, path: string): MessagesThinking[] {
     const given = this.scope.notes.array(message, "thinking_blocks", `${path}.thinking_blocks`);
-    const kept = (given ?? []).flatMap((item, at) => {
+    return (given ?? []).flatMap((item, at) => {
       const where = `${path}.thinking_blocks`;
       const given = this.scope.notes.element(item, `${where}[${at}]`);
       const block = given && withoutNulls(given);
       return block && isVerifiable(block) ? [block] : [];
     });
-    if (kept.length > 0) this.hasSignedThinking = true;
-    return kept;
   }
 
   private call(item: unknown, path: string, ownIds: Set<string>): MessagesToolUse | undefined {

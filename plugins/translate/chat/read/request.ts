@@ -1,14 +1,19 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
-import { sha256Hex } from "../../ids.ts";
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  type Profile,
+} from "../../../../core/plugin/index.ts";
 import { limitOf } from "../../messages/limit.ts";
 import { addSampling } from "../../messages/sampling.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
+import { addFormat, addSettings } from "../../messages/settings.ts";
 import { arrange } from "../../messages/turns.ts";
 import { type OriginalNames, ToolNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
-import type { MessagesProfile } from "../../profile.ts";
+import { flatFormat } from "../../reply-format.ts";
 import type { MessagesRequest, MessagesText } from "../../types.ts";
-import { addFormat, formatAsTool } from "./format.ts";
 import { History } from "./history.ts";
 import { addThinking } from "./thinking.ts";
 import { addStubs, addTools, customTools, declaredTools, flatCustomTools } from "./tools.ts";
@@ -26,8 +31,6 @@ export interface ChatContext {
   readonly isLegacy: boolean;
   /** True if the client wants a chunk with usage at the end of its stream. */
   readonly includeUsage: boolean;
-  /** True if a tool replaces the reply format. The input of its call is the reply. */
-  readonly formatIsTool: boolean;
 }
 
 const TRANSLATED = new Set([
@@ -60,14 +63,8 @@ const TRANSLATED = new Set([
   "web_search_options",
 ]);
 
-const USER_CHARS_MAX = 256;
-
 /** Reads the context from a request, without validating the rest of it. */
-export function chatContext(
-  body: unknown,
-  profile: MessagesProfile,
-  names = new ToolNames(),
-): ChatContext {
+export function chatContext(body: unknown, names = new ToolNames()): ChatContext {
   const request = objectOf(body) ?? {};
   const model = request["model"];
   for (const name of declaredTools(request)) names.forMessages(name);
@@ -78,60 +75,48 @@ export function chatContext(
     customTools: customTools(request),
     flatCustomTools: flatCustomTools(request),
     includeUsage: objectOf(request["stream_options"])?.["include_usage"] === true,
-    formatIsTool: formatAsTool(request, profile),
   };
 }
 
 /**
- * Translates the request of a Chat client for a Messages upstream. `isArranged` orders the turns as
- * that upstream requires; a request that is translated further does not need it. Takes any JSON,
- * never throws.
+ * Translates the request of a Chat client for a Messages upstream. `isLast`: it is not translated further, so its turns are
+ * ordered as that upstream requires. Takes any JSON, never throws.
  */
 export function chatToMessagesRequest(
   body: unknown,
-  profile: MessagesProfile,
-  isArranged = true,
+  profile: Profile,
+  isLast = true,
 ): Translated<MessagesRequest, ChatContext> {
   const notes = new Notes();
   const names = new ToolNames();
-  const context = chatContext(body, profile, names);
+  const context = chatContext(body, names);
   const { flatCustomTools: textTools } = context;
-  const scope: Scope = { profile, notes, names, isLast: isArranged, textTools };
+  const scope: Scope = { profile, notes, names, isLast, textTools };
   const request: MessagesRequest = { model: context.model, max_tokens: 0, messages: [] };
-  if (isObject(body)) fill(request, body, context, scope, isArranged);
+  if (isObject(body)) fill(request, body, scope);
   else notes.invalid("body", "must be a JSON object");
   if (notes.rejected) return { ok: false, reject: notes.rejected };
   return { ok: true, body: request, dropped: notes.dropped, context };
 }
 
-function fill(
-  request: MessagesRequest,
-  body: JsonObject,
-  context: ChatContext,
-  scope: Scope,
-  isArranged: boolean,
-): void {
+function fill(request: MessagesRequest, body: JsonObject, scope: Scope): void {
   const { notes } = scope;
   refuseContracts(body, notes);
-  for (const name of Object.keys(body)) {
-    if (!TRANSLATED.has(name) && isGiven(body[name])) notes.drop(name);
-  }
-  const hasMaxTokens = addMaxTokens(body, request, scope);
+  addSettings(body, request, TRANSLATED, notes);
+  const limit = isGiven(body["max_completion_tokens"]) ? "max_completion_tokens" : "max_tokens";
+  request.max_tokens = limitOf(body, limit, scope);
   const history = readHistory(body, notes, scope);
   addTools(body, request, scope);
-  addConversation(request, history, scope, isArranged);
-  const lastAnswer = request.messages.findLast((turn) => turn.role === "assistant");
-  const called = lastAnswer?.content.some((block) => block.type === "tool_use") === true;
-  const continuesUnsigned = called && !history.hasSignedThinking;
-  addThinking(body, request, { hasMaxTokens, continuesUnsigned }, scope);
-  addFormat(body, request, context.formatIsTool, scope);
+  addConversation(request, history, scope);
+  addThinking(body, request, scope);
+  const format = notes.object(body, "response_format", "response_format");
+  if (format && format["type"] === undefined) notes.invalid("response_format.type", "is missing");
+  const schema = "response_format.json_schema.schema";
+  addFormat(flatFormat(format), "response_format", schema, request, notes);
   addStubs(history.calledNames, request);
   addSampling(body, request, scope);
   addStops(body, request, notes);
-  addUser(body, request, notes);
   addTier(body, request, notes);
-  const stream = notes.boolean(body, "stream", "stream");
-  if (stream !== undefined) request.stream = stream;
 }
 
 /** Rejects fields that the client relies on and that the upstream cannot fulfil. */
@@ -154,13 +139,6 @@ function refuseContracts(body: JsonObject, notes: Notes): void {
   }
 }
 
-/** Returns true if the client set a limit. */
-function addMaxTokens(body: JsonObject, request: MessagesRequest, scope: Scope): boolean {
-  const name = isGiven(body["max_completion_tokens"]) ? "max_completion_tokens" : "max_tokens";
-  request.max_tokens = limitOf(body, name, scope);
-  return isGiven(body[name]);
-}
-
 function readHistory(body: JsonObject, notes: Notes, scope: Scope): History {
   const history = new History(scope);
   const given = body["messages"];
@@ -173,13 +151,8 @@ function readHistory(body: JsonObject, notes: Notes, scope: Scope): History {
   return history;
 }
 
-function addConversation(
-  request: MessagesRequest,
-  history: History,
-  scope: Scope,
-  isArranged: boolean,
-): void {
-  const { turns, hoisted } = isArranged
+function addConversation(request: MessagesRequest, history: History, scope: Scope): void {
+  const { turns, hoisted } = scope.isLast
     ? arrange(history.turns, scope.profile)
     : { turns: history.turns, hoisted: [] };
   const system: MessagesText[] = [...history.head, ...hoisted];
@@ -203,13 +176,6 @@ function addStops(body: JsonObject, request: MessagesRequest, notes: Notes): voi
     else if (item.trim() !== "") stops.push(item);
   }
   if (stops.length > 0) request.stop_sequences = stops;
-}
-
-function addUser(body: JsonObject, request: MessagesRequest, notes: Notes): void {
-  const user = notes.string(body, "user", "user");
-  const id = notes.string(body, "safety_identifier", "safety_identifier") || user;
-  if (!id) return;
-  request.metadata = { user_id: id.length <= USER_CHARS_MAX ? id : sha256Hex(id) };
 }
 
 function addTier(body: JsonObject, request: MessagesRequest, notes: Notes): void {

@@ -8,7 +8,7 @@ import {
   readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
-import { argumentsText } from "../../arguments.ts";
+import { argumentsText, isBlank } from "../../arguments.ts";
 import {
   brokenForMessages,
   chatErrorIn200,
@@ -17,12 +17,14 @@ import {
   OVERSIZED,
   type Reply,
   TRUNCATED,
+  UNREADABLE,
 } from "../../errors.ts";
 import { type RandomText, randomText, toMessageId } from "../../ids.ts";
 import { BlockWriter } from "../../messages/blocks.ts";
 import { type StreamedCall, StreamedCalls } from "../../messages/calls.ts";
 import { isFailure, isLost, REFUSAL_CHARS_MAX, stopOf } from "../../messages/ending.ts";
 import { eventText } from "../../messages/events.ts";
+import { gathered } from "../../messages/gatherer.ts";
 import type { ClientStream, End, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
 import type { MessagesAnswer, MessagesError, MessagesEvent } from "../../types.ts";
 import { startUsage, toMessagesUsage } from "../../usage.ts";
@@ -36,6 +38,15 @@ import {
   thoughtSignatureOf,
   thoughtsOf,
 } from "./parts.ts";
+
+/** Translates a whole reply of a Chat Completions upstream, with status 200, for a Messages client. */
+export function chatToMessagesResponse(
+  body: unknown,
+  context: MessagesContext,
+  random: RandomText = randomText,
+): Reply<object> {
+  return gathered((client) => new ChatToMessagesStream(context, client, random).whole(body));
+}
 
 /** Translates the stream of a Chat Completions upstream for a Messages client. */
 export class ChatToMessagesStream implements StreamTranslator {
@@ -79,6 +90,28 @@ export class ChatToMessagesStream implements StreamTranslator {
     if (this.over) return;
     if (how === "eof" && this.finishReason !== "") this.complete();
     else this.fail(brokenForMessages(TRUNCATED));
+  }
+
+  /** Reads a whole reply: a stream of one chunk. */
+  whole(body: unknown): void {
+    const reply = objectOf(body) ?? {};
+    const choice = firstChoice(reply["choices"]);
+    if (!choice) {
+      this.fail(reply["error"] ? chatErrorIn200(reply) : brokenForMessages(UNREADABLE));
+      return;
+    }
+    const message = objectOf(choice["message"]) ?? {};
+    const calls = arrayOf(message["tool_calls"]).filter(isObject);
+    // Two calls may have one id.
+    const tool_calls = calls.map((call, index) => ({ ...call, index }));
+    const delta: Record<string, unknown> = { ...message, tool_calls };
+    if (!isBlank(textOf(message["content"]))) {
+      this.refusal = stringOf(message["refusal"]);
+      delta["refusal"] = undefined;
+    }
+    const error = objectOf(choice["error"]) ?? reply["error"];
+    this.chunk({ ...reply, choices: [{ ...choice, error, delta }] }, true);
+    if (!this.over) this.complete();
   }
 
   private chunk(chunk: JsonObject, mayReport: boolean): void {

@@ -4,9 +4,6 @@ import { isGiven, mark, type Scope } from "../../messages/scope.ts";
 import { customTool, functionTool } from "../../messages/tools.ts";
 import type { MessagesRequest, MessagesTool } from "../../types.ts";
 
-/** Name of the tool that replaces the reply format for models without structured outputs. */
-export const STRUCTURED_OUTPUT = "structured_output";
-
 /**
  * Returns the client's names of its custom tools. Never throws, for any request.
  */

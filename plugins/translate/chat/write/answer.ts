@@ -1,12 +1,6 @@
 import { isObject, type JsonObject, objectOf, parseJson } from "../../../../core/plugin/index.ts";
 import type { FinishReason } from "../../types.ts";
 import type { ChatContext } from "../read/request.ts";
-import { STRUCTURED_OUTPUT } from "../read/tools.ts";
-
-/** Returns true if a call is the reply itself, because a tool replaces the wanted format. */
-export function isFormatCall(name: unknown, context: ChatContext): boolean {
-  return context.formatIsTool && name === STRUCTURED_OUTPUT;
-}
 
 /**
  * Returns the finish reason for a Chat client. `called`: the reply has a call that the client must

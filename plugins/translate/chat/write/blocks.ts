@@ -4,10 +4,10 @@ import { originalName } from "../../names.ts";
 import { WAITING_CHARS_MAX } from "../../stream.ts";
 import type { ChatDelta, ToolCallDelta } from "../../types.ts";
 import type { ChatContext } from "../read/request.ts";
-import { customInputOfText, isFormatCall } from "./answer.ts";
+import { customInputOfText } from "./answer.ts";
 
 /** The kind of item that the client gets for a block. Blocks of server tools are hidden. */
-type Kind = "text" | "refusal" | "thinking" | "call" | "custom" | "format" | "hidden";
+type Kind = "text" | "refusal" | "thinking" | "call" | "custom" | "hidden";
 
 /** An open block. Keeps only text that the client must get in one piece. */
 class Block {
@@ -102,10 +102,9 @@ export class BlockReader {
       const input = args === "{}" ? "" : customInputOfText(args);
       const call = block.isFlat ? { function: { arguments: input } } : { custom: { input } };
       this.write({ tool_calls: [{ index: block.call, ...call }] });
-    } else if (!block.hasArguments) {
+    } else if (block.kind === "call" && !block.hasArguments) {
       // Without argument deltas, the start of the block has the whole input.
-      if (block.kind === "format") this.write({ content: argumentsOf(block.input) });
-      else if (block.kind === "call") this.write(argumentsDelta(block, argumentsOf(block.input)));
+      this.write(argumentsDelta(block, argumentsOf(block.input)));
     }
     for (const piece of block.kept) this.keptChars -= piece.length;
   }
@@ -122,7 +121,6 @@ export class BlockReader {
       case "thinking":
         return "thinking";
       case "tool_use":
-        if (isFormatCall(content["name"], this.context)) return "format";
         return this.context.customTools.has(this.nameOf(content)) ? "custom" : "call";
       default:
         return "hidden";
@@ -167,7 +165,6 @@ export class BlockReader {
     if (typeof args !== "string" || args === "") return;
     block.hasArguments = true;
     if (block.kind === "call") this.write(argumentsDelta(block, args));
-    else if (block.kind === "format") this.write({ content: args });
     else if (block.kind === "custom") this.keep(block, args);
   }
 

@@ -88,16 +88,7 @@ export function summaryOf({ content }: JsonObject): string {
 
 /** Translates the content of a tool result, with its media. */
 export function resultParts(content: unknown, path: string, scope: Scope): ChatPart[] {
-  if (content === undefined || content === null) return [];
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  if (!Array.isArray(content)) {
-    scope.notes.invalid(path, "must be a string or an array of blocks");
-    return [];
-  }
-  return content.flatMap((item: unknown, at) => {
-    const where = `${path}[${at}]`;
-    const block = scope.notes.element(item, where);
-    if (!block) return [];
+  return scope.notes.parts<ChatPart>(content ?? [], path, textParts, (block, where) => {
     if (block["type"] !== "tool_reference") return partsOf(block, where, scope);
     if (block["cache_control"] != null) scope.notes.drop("cache_control");
     const name = scope.notes.requiredString(block, "tool_name", `${where}.tool_name`);
@@ -156,15 +147,7 @@ function documentParts(block: JsonObject, path: string, scope: Scope): ChatPart[
 }
 
 function flattened(content: unknown, path: string, scope: Scope): ChatPart[] {
-  if (typeof content === "string") return lines([content]);
-  if (!Array.isArray(content)) {
-    scope.notes.invalid(path, "must be a string or an array of blocks");
-    return [];
-  }
-  return content.flatMap((item: unknown, at) => {
-    const where = `${path}[${at}]`;
-    const block = scope.notes.element(item, where);
-    if (!block) return [];
+  return scope.notes.parts<ChatPart>(content, path, textParts, (block, where) => {
     if (block["type"] === "text" || block["type"] === "image") return partsOf(block, where, scope);
     // Documents cannot contain documents, which also bounds the recursion.
     scope.notes.invalid(`${where}.type`, 'must be "text" or "image"');
@@ -187,7 +170,10 @@ export function textPart(block: JsonObject, path: string, scope: Scope): ChatTex
 }
 
 function lines(texts: readonly (string | undefined)[]): ChatText[] {
-  const text = texts.filter((line) => line !== undefined && line !== "").join("\n");
+  return textParts(texts.filter((line) => line !== undefined && line !== "").join("\n"));
+}
+
+function textParts(text: string): ChatText[] {
   return text === "" ? [] : [{ type: "text", text }];
 }
 

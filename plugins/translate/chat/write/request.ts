@@ -172,8 +172,7 @@ function addSampling(body: JsonObject, request: ChatRequest, scope: Scope): void
     const value = notes.number(body, name, name);
     if (value === undefined) continue;
     if (value < 0 || value > 1) notes.invalid(name, "must be from 0 to 1");
-    if (profile.sampling === "fixed") notes.drop(name);
-    else request[name] = value;
+    request[name] = value;
   }
   const topK = notes.number(body, "top_k", "top_k");
   if (topK === undefined) return;

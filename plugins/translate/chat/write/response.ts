@@ -12,13 +12,7 @@ import { originalName } from "../../names.ts";
 import type { AnswerToolCall, ChatAnswer, ChatAnswerMessage, ChatError } from "../../types.ts";
 import { toChatUsage } from "../../usage.ts";
 import type { ChatContext } from "../read/request.ts";
-import {
-  customInputOf,
-  explanationOf,
-  finishReasonOf,
-  isFormatCall,
-  legacyReason,
-} from "./answer.ts";
+import { customInputOf, explanationOf, finishReasonOf, legacyReason } from "./answer.ts";
 
 type Annotations = NonNullable<ChatAnswerMessage["annotations"]>;
 
@@ -64,7 +58,6 @@ export function messagesToChatResponse(
 
 function messageOf(blocks: readonly JsonObject[], context: ChatContext): ChatAnswerMessage {
   let content = "";
-  let format: string | undefined;
   let reasoning = "";
   let refusal: string | null = null;
   const annotations: Annotations = [];
@@ -91,14 +84,13 @@ function messageOf(blocks: readonly JsonObject[], context: ChatContext): ChatAns
         thoughts.push(block);
         break;
       case "tool_use":
-        if (isFormatCall(block["name"], context)) format = argumentsOf(block["input"]);
-        else calls.push(callOf(block, context));
+        calls.push(callOf(block, context));
         break;
     }
   }
   const message: ChatAnswerMessage = {
     role: "assistant",
-    content: format ?? content,
+    content,
     refusal,
   };
   if (reasoning !== "") message.reasoning_content = reasoning;
@@ -106,8 +98,7 @@ function messageOf(blocks: readonly JsonObject[], context: ChatContext): ChatAns
   const [first] = calls;
   if (context.isLegacy && first?.type === "function") message.function_call = first.function;
   else if (calls.length > 0) message.tool_calls = calls;
-  // If the call of the format tool is the content, the cited text is not part of it.
-  if (annotations.length > 0 && format === undefined) message.annotations = annotations;
+  if (annotations.length > 0) message.annotations = annotations;
   return message;
 }
 

@@ -11,15 +11,8 @@ const TELEMETRY_LINE = "x-anthropic-billing-header:";
 
 /** Returns the texts of a system prompt or entry, without telemetry and blank texts. */
 export function systemTexts(content: unknown, path: string, scope: Scope): ChatText[] {
-  if (typeof content === "string") return cleaned({ type: "text", text: content });
-  if (!Array.isArray(content)) {
-    scope.notes.invalid(path, "must be a string or an array of text blocks");
-    return [];
-  }
-  return content.flatMap((item: unknown, at) => {
-    const where = `${path}[${at}]`;
-    const block = scope.notes.element(item, where);
-    if (!block) return [];
+  const ofText = (text: string) => cleaned({ type: "text", text });
+  return scope.notes.parts(content, path, ofText, (block, where) => {
     if (block["type"] !== "text") {
       scope.notes.invalid(`${where}.type`, 'must be "text"');
       return [];

@@ -42,12 +42,9 @@ function translateTool(item: unknown, path: string, scope: Scope): ChatTool[] {
   if (!tool) return [];
   const type = tool["type"];
   if (type !== undefined && type !== null && type !== "custom") {
-    if (profile.unsupported_tools === "drop") notes.drop("tools");
-    else {
-      // A client with many tools cannot find one by its position.
-      const named = typeof type === "string" ? type.slice(0, TYPE_CHARS_MAX) : "its type";
-      notes.unsupported(`${path}.type`, `${named} cannot be translated, only custom tools can`);
-    }
+    // A client with many tools cannot find one by its position.
+    const named = typeof type === "string" ? type.slice(0, TYPE_CHARS_MAX) : "its type";
+    notes.unsupported(`${path}.type`, `${named} cannot be translated, only custom tools can`);
     return [];
   }
   const schema = notes.object(tool, "input_schema", `${path}.input_schema`);

@@ -177,8 +177,8 @@ export class Turns {
   private build(text: string, thought: string, calls: ChatToolCall[]): ChatAssistant | undefined {
     if (text === "" && calls.length === 0) return undefined;
     const turn: ChatAssistant = { role: "assistant", content: text === "" ? null : text };
-    const { replay, replay_reasoning } = this.scope.profile;
-    if (replay_reasoning && thought !== "") turn.reasoning_content = thought;
+    const { replay } = this.scope.profile;
+    if (replay === "reasoning_content" && thought !== "") turn.reasoning_content = thought;
     if (replay === "reasoning_details" && thought !== "") {
       turn.reasoning_details = [{ type: "reasoning.text", text: thought }];
     }

@@ -1,14 +1,18 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
-import { sha256Hex } from "../../ids.ts";
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  type Profile,
+} from "../../../../core/plugin/index.ts";
 import { textBlocks } from "../../messages/content.ts";
 import { limitOf } from "../../messages/limit.ts";
 import { addSampling } from "../../messages/sampling.ts";
 import { isGiven, type Scope } from "../../messages/scope.ts";
+import { addFormat, addSettings } from "../../messages/settings.ts";
 import { arrange } from "../../messages/turns.ts";
 import { ToolNames } from "../../names.ts";
 import { Notes, type Translated } from "../../notes.ts";
-import type { MessagesProfile } from "../../profile.ts";
-import { AS_JSON } from "../../reply-format.ts";
 import type { MessagesRequest } from "../../types.ts";
 import { Items } from "./items.ts";
 import { addReasoning, showsReasoning } from "./reasoning.ts";
@@ -43,24 +47,22 @@ const REPEATED = [
 /** Items that declare tools in the conversation: the client has found them itself, or sends them there. */
 const TOOL_ITEMS = new Set<unknown>(["additional_tools", "tool_search_output"]);
 
-const USER_CHARS_MAX = 256;
-
 /**
- * Translates the request of a Responses client into one of Messages. `isArranged` orders the turns as
- * a Messages upstream requires; a translation to Chat orders them itself. Never throws.
+ * Translates the request of a Responses client into one of Messages. `isLast`: it is not translated further, so
+ * its turns are ordered as a Messages upstream requires. Never throws.
  */
 export function responsesToMessagesRequest(
   body: unknown,
-  profile: MessagesProfile,
-  isArranged: boolean,
+  profile: Profile,
+  isLast: boolean,
 ): Translated<MessagesRequest, ResponsesContext> {
   const notes = new Notes();
   const tools = new ClientTools(notes);
   const given = objectOf(body) ?? {};
   const model = typeof given["model"] === "string" ? given["model"] : "";
   const request: MessagesRequest = { model, max_tokens: 0, messages: [] };
-  const scope: Scope = { profile, notes, names: new ToolNames(), isLast: isArranged };
-  if (isObject(body)) fill(request, body, tools, scope, isArranged);
+  const scope: Scope = { profile, notes, names: new ToolNames(), isLast };
+  if (isObject(body)) fill(request, body, tools, scope);
   else notes.invalid("body", "must be a JSON object");
   if (notes.rejected) return { ok: false, reject: notes.rejected };
   const settings = Object.fromEntries(
@@ -73,24 +75,16 @@ export function responsesToMessagesRequest(
   return { ok: true, body: request, dropped: notes.dropped, context };
 }
 
-function fill(
-  request: MessagesRequest,
-  body: JsonObject,
-  tools: ClientTools,
-  scope: Scope,
-  isArranged: boolean,
-): void {
+function fill(request: MessagesRequest, body: JsonObject, tools: ClientTools, scope: Scope): void {
   const { notes } = scope;
   refuseDemands(body, scope);
-  for (const name of Object.keys(body)) {
-    if (!TRANSLATED.has(name) && isGiven(body[name])) notes.drop(name);
-  }
+  addSettings(body, request, TRANSLATED, notes);
   addTools(request, body, tools, scope);
-  addConversation(request, body, tools, scope, isArranged);
+  addConversation(request, body, tools, scope);
   request.max_tokens = limitOf(body, "max_output_tokens", scope);
   addReasoning(request, body, notes);
   const { temperature, top_p } = body;
-  if (isArranged) {
+  if (scope.isLast) {
     addSampling({ temperature, top_p }, request, scope);
   } else {
     for (const name of ["temperature", "top_p"] as const) {
@@ -99,12 +93,9 @@ function fill(
       if (value !== undefined) request[name] = Math.min(1, value);
     }
   }
-  addFormat(request, body, scope);
-  const user = notes.string(body, "user", "user");
-  const id = notes.string(body, "safety_identifier", "safety_identifier") || user;
-  if (id) request.metadata = { user_id: id.length <= USER_CHARS_MAX ? id : sha256Hex(id) };
-  const stream = notes.boolean(body, "stream", "stream");
-  if (stream !== undefined) request.stream = stream;
+  const text = notes.object(body, "text", "text");
+  if (isGiven(text?.["verbosity"])) notes.drop("text.verbosity");
+  addFormat(objectOf(text?.["format"]), "text.format", "text.format.schema", request, notes);
   const tier = body["service_tier"];
   if (tier === "default") request.service_tier = "standard_only";
   else if (tier === "auto") request.service_tier = "auto";
@@ -161,7 +152,6 @@ function addConversation(
   body: JsonObject,
   tools: ClientTools,
   scope: Scope,
-  isArranged: boolean,
 ): void {
   const { notes } = scope;
   const { input } = body;
@@ -171,7 +161,7 @@ function addConversation(
   else for (const [at, item] of input.entries()) items.add(item, `input[${at}]`);
   const turns = items.end();
   const instructions = notes.string(body, "instructions", "instructions") ?? "";
-  const { turns: made, hoisted } = isArranged
+  const { turns: made, hoisted } = scope.isLast
     ? arrange(turns, scope.profile)
     : { turns, hoisted: [] };
   const system = [...textBlocks(instructions), ...items.system, ...hoisted];
@@ -180,31 +170,5 @@ function addConversation(
   else {
     request.messages = made;
     if (system.length > 0) request.system = system;
-  }
-}
-
-function addFormat(request: MessagesRequest, body: JsonObject, { notes, profile }: Scope): void {
-  const text = notes.object(body, "text", "text");
-  if (isGiven(text?.["verbosity"])) notes.drop("text.verbosity");
-  const format = objectOf(text?.["format"]);
-  switch (format?.["type"]) {
-    case undefined:
-    case "text":
-      return;
-    case "json_object":
-      request.system = [...(request.system ?? []), ...textBlocks(AS_JSON)];
-      return;
-    case "json_schema": {
-      if (isGiven(format["description"])) notes.drop("text.format.description");
-      const schema = notes.element(format["schema"], "text.format.schema");
-      if (profile.structured_outputs !== "native") notes.drop("text.format");
-      else if (schema) {
-        const wanted = { type: "json_schema", schema } as const;
-        request.output_config = { ...request.output_config, format: wanted };
-      }
-      return;
-    }
-    default:
-      notes.unsupported("text.format.type", "cannot be translated");
   }
 }

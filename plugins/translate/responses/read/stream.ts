@@ -8,6 +8,7 @@ import {
   readUsage,
   Usage,
 } from "../../../../core/plugin/index.ts";
+import { argumentsText } from "../../arguments.ts";
 import type { MessagesContext } from "../../chat/write/request.ts";
 import {
   brokenForMessages,
@@ -16,17 +17,27 @@ import {
   type Reply,
   responsesErrorIn200,
   TRUNCATED,
+  UNREADABLE,
 } from "../../errors.ts";
 import { type RandomText, randomText, toMessageId } from "../../ids.ts";
 import { BlockWriter } from "../../messages/blocks.ts";
 import { StreamedCalls } from "../../messages/calls.ts";
 import { REFUSAL_CHARS_MAX, stopOf } from "../../messages/ending.ts";
 import { eventText } from "../../messages/events.ts";
+import { gathered } from "../../messages/gatherer.ts";
 import type { ClientStream, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
 import type { MessagesError, MessagesEvent } from "../../types.ts";
 import { startUsage, toMessagesUsage } from "../../usage.ts";
-import { finishReasonOf, thinkingOf } from "./reply.ts";
 import { MessageTexts } from "./texts.ts";
+
+/** Translates a whole reply of a Responses upstream, with status 200, for a Messages client. */
+export function responsesToMessages(
+  body: unknown,
+  context: MessagesContext,
+  random: RandomText = randomText,
+): Reply<object> {
+  return gathered((client) => new ResponsesToMessagesStream(context, client, random).whole(body));
+}
 
 /** Translates the stream of a Responses upstream for a Messages client. */
 export class ResponsesToMessagesStream implements StreamTranslator {
@@ -66,6 +77,23 @@ export class ResponsesToMessagesStream implements StreamTranslator {
   /** A response ends with an event of its own. */
   end(): void {
     if (!this.over) this.fail(brokenForMessages(TRUNCATED));
+  }
+
+  /** Reads a whole reply: a stream that brings each item at once. */
+  whole(body: unknown): void {
+    const { error, output } = objectOf(body) ?? {};
+    if (!isObject(body) || isObject(error) || !Array.isArray(output)) {
+      this.fail(isObject(error) ? responsesErrorIn200(error) : brokenForMessages(UNREADABLE));
+      return;
+    }
+    this.start(body);
+    for (const [at, item] of output.entries()) {
+      if (!isObject(item)) continue;
+      this.openItem({ output_index: at }, item);
+      this.closeItem({ output_index: at }, item);
+    }
+    if (this.blocks.overfull) this.fail(brokenForMessages(OVERSIZED));
+    else this.complete(body);
   }
 
   private take(event: JsonObject, name: string | undefined): void {
@@ -147,8 +175,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
         return;
       case "function_call": {
         const call = this.call(event, item);
-        const whole = item["arguments"];
-        if (call && !call.hasArguments && typeof whole === "string") this.callDelta(event, whole);
+        if (call && !call.hasArguments) this.callDelta(event, argumentsText(item["arguments"]));
         return;
       }
       case "message":
@@ -255,4 +282,17 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     if (this.client.take) this.client.take(event);
     else this.client.write(encodeEvent(event.type, eventText(event)), mark);
   }
+}
+
+/** Returns why a response is incomplete, as Chat names it; empty for a complete one. */
+function finishReasonOf(response: JsonObject): string {
+  if (response["status"] !== "incomplete") return "";
+  const reason = objectOf(response["incomplete_details"])?.["reason"];
+  return reason === "content_filter" ? "content_filter" : "length";
+}
+
+/** Returns the reasoning of an item, as far as the provider shows it. */
+function thinkingOf(item: JsonObject): string {
+  const parts = [...arrayOf(item["summary"]), ...arrayOf(item["content"])].filter(isObject);
+  return parts.map(({ text }) => (typeof text === "string" ? text : "")).join("\n\n");
 }

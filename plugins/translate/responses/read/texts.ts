@@ -1,38 +1,17 @@
-import { arrayOf, type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { isBlank } from "../../arguments.ts";
 import type { MessagesContext } from "../../chat/write/request.ts";
 import type { BlockWriter } from "../../messages/blocks.ts";
 import { WAITING_CHARS_MAX } from "../../stream.ts";
 
 /** Stands between two messages of one reply in Chat, which has one text. */
-export const GAP = "\n\n";
+const GAP = "\n\n";
 
 type TextContext = Pick<MessagesContext, "joinsTexts" | "isFormatted">;
 
 /**
- * Returns the items without the commentary beside a final answer, if the reply has a format: GPT may write the same JSON
- * in both, and two texts are none. Sources: langchain4j/langchain4j#6399, langchain-ai/langchain#38997.
- */
-export function withoutCommentary(
-  items: readonly JsonObject[],
-  { isFormatted }: TextContext,
-): readonly JsonObject[] {
-  if (!isFormatted || !items.some(isAnswer)) return items;
-  return items.filter(({ phase }) => phase !== "commentary");
-}
-
-/** White space is no answer. */
-function isAnswer({ phase, content }: JsonObject): boolean {
-  if (phase !== "final_answer") return false;
-  return arrayOf(content).some((part) => {
-    const { text, refusal } = objectOf(part) ?? {};
-    return [text, refusal].some((said) => typeof said === "string" && !isBlank(said));
-  });
-}
-
-/**
- * Writes the texts and refusals of the messages in a stream, each as a block of its own. Treats commentary as
- * `withoutCommentary` does: holds it back until a final answer comes, or a call, or the end.
+ * Writes the texts and refusals of the messages in a reply, each as a block of its own. If the reply has a format, holds back
+ * commentary until a call comes, or the end, and drops it at a final answer: GPT may write the same JSON in both, and two texts
+ * are none. Sources: langchain4j/langchain4j#6399, langchain-ai/langchain#38997.
  */
 export class MessageTexts {
   private readonly phases = new Map<string, unknown>();

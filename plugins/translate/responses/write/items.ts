@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../../core/plugin/index.ts";
+import { type JsonObject, objectOf } from "../../../../core/plugin/index.ts";
 import { customInputOfText } from "../../chat/write/answer.ts";
 import { type RandomText, toChatToolId } from "../../ids.ts";
 import { packReasoning } from "../../state/reasoning.ts";
@@ -12,13 +12,18 @@ export function statusOf(isCut: boolean): string {
   return isCut ? "incomplete" : "completed";
 }
 
-export function messageItem(id: string, text: string, status: string): JsonObject {
-  const part = { type: "output_text", text, annotations: [], logprobs: [] };
-  return { id, type: "message", status, role: "assistant", content: [part] };
+/** Returns the part of a message that says a text. */
+export function partOf(text: string, isRefusal: boolean): JsonObject {
+  if (isRefusal) return { type: "refusal", refusal: text };
+  return { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-export function refusalItem(id: string, refusal: string, status: string): JsonObject {
-  const part = { type: "refusal", refusal };
+/** Returns true if a block of text is what the model says as it refuses. */
+export function isRefusal(block: unknown): boolean {
+  return objectOf(block)?.["refusal"] === true;
+}
+
+export function messageItem(id: string, part: JsonObject, status: string): JsonObject {
   return { id, type: "message", status, role: "assistant", content: [part] };
 }
 

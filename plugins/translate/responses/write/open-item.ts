@@ -6,9 +6,10 @@ import { originalTool } from "../read/tools.ts";
 import {
   callItem,
   compactionItem,
+  isRefusal,
   messageItem,
+  partOf,
   reasoningItem,
-  refusalItem,
   statusOf,
 } from "./items.ts";
 
@@ -31,9 +32,7 @@ export abstract class OpenItem {
   static of(block: JsonObject, at: number, writing: Writing): OpenItem | undefined {
     switch (block["type"]) {
       case "text":
-        return block["refusal"] === true
-          ? new OpenRefusal(String(block["text"] ?? ""), at, writing)
-          : new OpenText(String(block["text"] ?? ""), at, writing);
+        return new OpenMessage(block, at, writing);
       case "thinking":
       case "redacted_thinking":
         return new OpenReasoning(block, at, writing);
@@ -71,59 +70,37 @@ export abstract class OpenItem {
   }
 }
 
-class OpenText extends OpenItem {
+class OpenMessage extends OpenItem {
+  private readonly isRefusal: boolean;
   private readonly texts: string[] = [];
 
-  constructor(text: string, at: number, writing: Writing) {
+  constructor(block: JsonObject, at: number, writing: Writing) {
     super(`msg_${writing.random(24)}`, at, writing);
-    this.added({ ...messageItem(this.id, "", "in_progress"), content: [] });
-    const part = { type: "output_text", text: "", annotations: [], logprobs: [] };
+    this.isRefusal = isRefusal(block);
+    const part = partOf("", this.isRefusal);
+    this.added({ ...messageItem(this.id, part, "in_progress"), content: [] });
     this.write("response.content_part.added", { content_index: 0, part });
-    this.delta({ text });
+    this.delta({ text: String(block["text"] ?? "") });
   }
 
   delta({ text }: JsonObject): void {
     if (typeof text !== "string" || text === "") return;
     this.texts.push(text);
-    this.write("response.output_text.delta", { content_index: 0, delta: text, logprobs: [] });
+    if (this.isRefusal) this.write("response.refusal.delta", { content_index: 0, delta: text });
+    else this.write("response.output_text.delta", { content_index: 0, delta: text, logprobs: [] });
   }
 
   override get isWhole(): boolean {
-    return false;
+    return this.isRefusal;
   }
 
   close(isCut: boolean): JsonObject {
     const text = this.texts.join("");
-    this.write("response.output_text.done", { content_index: 0, text, logprobs: [] });
-    const part = { type: "output_text", text, annotations: [], logprobs: [] };
+    if (this.isRefusal) this.write("response.refusal.done", { content_index: 0, refusal: text });
+    else this.write("response.output_text.done", { content_index: 0, text, logprobs: [] });
+    const part = partOf(text, this.isRefusal);
     this.write("response.content_part.done", { content_index: 0, part });
-    return this.done(messageItem(this.id, text, statusOf(isCut)));
-  }
-}
-
-export class OpenRefusal extends OpenItem {
-  private readonly texts: string[] = [];
-
-  constructor(text: string, at: number, writing: Writing) {
-    super(`msg_${writing.random(24)}`, at, writing);
-    this.added({ ...refusalItem(this.id, "", "in_progress"), content: [] });
-    const part = { type: "refusal", refusal: "" };
-    this.write("response.content_part.added", { content_index: 0, part });
-    this.delta({ text });
-  }
-
-  delta({ text }: JsonObject): void {
-    if (typeof text !== "string" || text === "") return;
-    this.texts.push(text);
-    this.write("response.refusal.delta", { content_index: 0, delta: text });
-  }
-
-  close(): JsonObject {
-    const refusal = this.texts.join("");
-    this.write("response.refusal.done", { content_index: 0, refusal });
-    const part = { type: "refusal", refusal };
-    this.write("response.content_part.done", { content_index: 0, part });
-    return this.done(refusalItem(this.id, refusal, "completed"));
+    return this.done(messageItem(this.id, part, statusOf(isCut && !this.isWhole)));
   }
 }
 

@@ -1,10 +1,4 @@
-import {
-  isObject,
-  type JsonObject,
-  objectOf,
-  readUsage,
-  Usage,
-} from "../../../../core/plugin/index.ts";
+import { isObject, type JsonObject, readUsage, Usage } from "../../../../core/plugin/index.ts";
 import { argumentsOf } from "../../arguments.ts";
 import { explanationOf } from "../../chat/write/answer.ts";
 import { brokenForChat, messagesErrorToChat, type Reply, UNREADABLE } from "../../errors.ts";
@@ -15,9 +9,10 @@ import { originalTool } from "../read/tools.ts";
 import {
   callItem,
   compactionItem,
+  isRefusal,
   messageItem,
+  partOf,
   reasoningItem,
-  refusalItem,
   statusOf,
 } from "./items.ts";
 
@@ -101,7 +96,8 @@ export function messagesToResponse(
   }
   const explanation = explanationOf(response.stopReason, body["stop_details"]);
   if (explanation !== null && !body["content"].some(isRefusal)) {
-    response.output.push(refusalItem(`msg_${random(24)}`, explanation, "completed"));
+    const part = partOf(explanation, true);
+    response.output.push(messageItem(`msg_${random(24)}`, part, "completed"));
   }
   return { status: 200, body: response.ended() };
 }
@@ -114,8 +110,8 @@ function itemOf(
 ): JsonObject | undefined {
   switch (block["type"]) {
     case "text": {
-      const write = isRefusal(block) ? refusalItem : messageItem;
-      return write(`msg_${random(24)}`, String(block["text"] ?? ""), status);
+      const part = partOf(String(block["text"] ?? ""), isRefusal(block));
+      return messageItem(`msg_${random(24)}`, part, status);
     }
     case "thinking":
     case "redacted_thinking":
@@ -129,10 +125,6 @@ function itemOf(
     default:
       return undefined;
   }
-}
-
-function isRefusal(block: unknown): boolean {
-  return objectOf(block)?.["refusal"] === true;
 }
 
 function incompleteReason(stopReason: string): string | undefined {

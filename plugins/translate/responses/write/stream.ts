@@ -19,7 +19,8 @@ import { type RandomText, randomText } from "../../ids.ts";
 import type { ClientStream, End, Mark, StreamTranslator, UpstreamEvent } from "../../stream.ts";
 import type { ChatError } from "../../types.ts";
 import type { ResponsesContext } from "../read/request.ts";
-import { OpenCall, OpenItem, OpenRefusal } from "./open-item.ts";
+import { isRefusal } from "./items.ts";
+import { OpenCall, OpenItem } from "./open-item.ts";
 import { ResponseObject } from "./response.ts";
 
 /** Translates the stream of a Messages upstream for a Responses client. */
@@ -134,7 +135,7 @@ export class MessagesToResponsesStream implements StreamTranslator {
     const at = this.response.output.length;
     const write = (type: string, fields: JsonObject) => this.write(type, fields);
     this.open = OpenItem.of(block, at, { context: this.context, random: this.random, write });
-    if (this.open instanceof OpenRefusal) this.refused = true;
+    if (isRefusal(block)) this.refused = true;
   }
 
   private closeItem(isCut = false): void {

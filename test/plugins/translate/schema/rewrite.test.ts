@@ -4,7 +4,7 @@ import t from "tap";
 import { isObject, type JsonObject } from "../../../../core/process/json.ts";
 import { OPENAI } from "../../../../plugins/translate/schema/dialect.ts";
 import { schemasIn } from "../../../../plugins/translate/schema/positions.ts";
-import { isPythonPattern } from "../../../../plugins/translate/schema/python-pattern.ts";
+import { isPythonPattern } from "../../../../plugins/translate/schema/re2-pattern.ts";
 import { rewriteParameters, rewriteSchema } from "../../../../plugins/translate/schema/rewrite.ts";
 
 const BAD = "^\\p{L}$";

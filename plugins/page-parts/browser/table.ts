@@ -1,9 +1,11 @@
-import { type Child, el } from "../../page-parts/browser/dom.ts";
+import { type Child, el } from "./dom.ts";
 
 /** A column: its title, and the cell of a row. */
 export interface Column<Row> {
   readonly title: string;
   readonly isNumber?: boolean;
+  /** The class of its head and cells, by which a style sheet places them; with it `isNumber` is not read. */
+  readonly kind?: string;
   cell(row: Row): Child;
 }
 
@@ -11,26 +13,28 @@ export interface Column<Row> {
 const SHORT_MAX = 17;
 
 /**
- * A table of lines that `lineOf` has made. On a phone each becomes a block with its column names next to the values.
- * Pages take a section or a list, whose tables have a filter, a CSV file and a command.
+ * A table of lines that `lineOf` has made. As `blocks`, each becomes a block with its column names next to the values on a
+ * phone. The caption is for screen readers; empty if what is around it has a name. Pages of the console take a section or a
+ * list, whose tables have a filter, a CSV file and a command.
  */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
   lines: readonly HTMLElement[],
-): HTMLElement {
+  look = "data blocks",
+): HTMLTableElement {
   return el(
     "table",
-    { class: "data blocks" },
-    el("caption", { class: "hidden" }, caption),
+    { class: look },
+    caption !== "" && el("caption", { class: "hidden" }, caption),
     el(
       "thead",
       {},
       el(
         "tr",
         {},
-        columns.map(({ title, isNumber }) =>
-          el("th", { scope: "col", class: isNumber && "number" }, title),
+        columns.map(({ title, isNumber, kind }) =>
+          el("th", { scope: "col", class: kind ?? (isNumber && "number") }, title),
         ),
       ),
     ),
@@ -43,11 +47,11 @@ export function lineOf<Row>(columns: readonly Column<Row>[], row: Row): HTMLElem
   return el(
     "tr",
     {},
-    columns.map(({ title, isNumber, cell }) => {
+    columns.map(({ title, isNumber, kind, cell }) => {
       const content = el("span", {}, cell(row));
       const isShort = content.textContent.length <= SHORT_MAX;
-      const kind = isNumber ? "number" : isShort && "short";
-      return el("td", { class: kind, "data-label": title }, content);
+      const look = kind ?? (isNumber ? "number" : isShort && "short");
+      return el("td", { class: look, "data-label": title }, content);
     }),
   );
 }
@@ -70,10 +74,10 @@ export interface Figure {
 }
 
 /** Figures side by side; one with an address is a link to its rows. */
-export function figures(all: readonly Figure[]): HTMLElement {
+export function figures(all: readonly Figure[], look = "totals"): HTMLElement {
   return el(
     "div",
-    { class: "totals" },
+    { class: look },
     all.map(({ name, value, note, href, title }) =>
       el(
         href === undefined ? "div" : "a",
