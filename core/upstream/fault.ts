@@ -1,5 +1,5 @@
 import { arrayOf, isObject, type JsonObject, objectOf, parseJson } from "../process/json.ts";
-import { STATUS_BY_NAME } from "../wire/provider-error.ts";
+import { providerErrors } from "../wire/provider-error.ts";
 import { type Fault, type KnownRefusal, REFUSALS } from "./refusals.ts";
 
 /** A refusal of a provider. Never its text, which may quote the request or name the operator's account. */
@@ -44,7 +44,8 @@ export function refusedBy(status: number, text: string | undefined, isUnreadPage
   const type = error.types.find((name) => NAME.test(name));
   const code = error.codes.find((name) => NAME.test(name));
   const known = REFUSALS.find((row) => matches(row, status, error));
-  const means = status === 200 ? statedStatus(error) : status;
+  const names = [...error.types, ...error.codes];
+  const means = status === 200 ? providerErrors.statusOf(names, error.message) : status;
   const stated = { status, means, type, code, retryAfterMs: error.retryAfterMs };
   if (known) {
     const { row, fault, says, elsewhere = false } = known;
@@ -187,17 +188,4 @@ function messageOf(stated: unknown, error: JsonObject, root: JsonObject, base: J
   const message = places.find((value) => typeof value === "string" && value !== "");
   // Z.ai puts its code before the message: `[1113][Insufficient balance …]`.
   return typeof message === "string" ? message.replace(/^(?:\[\d+\])+\[?/, "") : "";
-}
-
-/** Returns the status that an error in a successful reply stands for: a number in it, or else one by its name. */
-function statedStatus({ codes, types, message }: StatedError): number {
-  for (const code of codes) {
-    const status = Number(code);
-    if (Number.isInteger(status) && status >= 400 && status < 600) return status;
-  }
-  for (const name of [...types, ...codes]) {
-    const status = STATUS_BY_NAME.get(name);
-    if (status !== undefined) return status;
-  }
-  return /\boverloaded\b/i.test(message) ? 529 : 502;
 }

@@ -136,6 +136,26 @@ t.test("agents understand the errors of providers", async (t) => {
     },
   );
 
+  t.test("an event that refuses the request is no failure, translated too", async (t) => {
+    const customer = await customerWith(gateway);
+    const tools = [{ name: "f", input_schema: { type: "object" } }];
+    const code = "data_inspection_failed";
+    const text = { choices: [{ index: 0, delta: { content: "a" } }] };
+    const failed = { type: "response.failed", response: { error: { code, message: "No." } } };
+    for (const [model, events, status] of [
+      ["qwen3.7-max", [{ error: { code, message: "No." } }], 400],
+      ["qwen3.7-max", [text, { error: { code, message: "No." } }], 200],
+      ["gpt-5.6-sol", [failed], 400],
+    ] as const) {
+      const reply = events.map((event) => `data: ${JSON.stringify(event)}\n\n`);
+      const messages = [{ role: "user", content: asking({ reply }) }];
+      const request = { model, stream: true, max_tokens: 100, tools, messages };
+      const translated = await post(gateway, paths.messages, customer, request);
+      t.equal(translated.status, status, translated.text);
+      t.match(translated.text, /"type":"invalid_request_error","message":"No\."/);
+    }
+  });
+
   t.test("Claude behind another provider says it in Claude's words", async (t) => {
     const customer = await customerWith(gateway);
     const messages = failing(400, { message: "Input is too long for requested model." });
