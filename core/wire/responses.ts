@@ -162,7 +162,8 @@ function isFiltered(response: JsonObject): boolean {
 }
 
 /** Returns true for an event about an item, a part or a text without content. */
-function isEmptyEvent({ item, part, ...event }: JsonObject): boolean {
+function isEmptyEvent({ delta, item, part, ...event }: JsonObject): boolean {
+  if (delta !== undefined) return delta === "";
   return item === undefined ? isEmptyPart(part ?? event) : isEmptyItem(item);
 }
 
@@ -172,8 +173,8 @@ function isEmptyItem(item: unknown): boolean {
 }
 
 function isEmptyPart(part: unknown): boolean {
-  const { text, refusal, delta } = objectOf(part) ?? {};
-  return text === "" || refusal === "" || delta === "";
+  const { text, refusal } = objectOf(part) ?? {};
+  return text === "" || refusal === "";
 }
 
 /**
