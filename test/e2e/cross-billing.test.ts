@@ -1,6 +1,5 @@
 import t from "tap";
 import { assertBalance, billedCalls, customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { asking, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -148,10 +147,7 @@ function itemsOf(prompt: string): object {
 }
 
 t.test("a translated call costs the same as untranslated, to the µđ", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   /** The usage records of consecutive calls on one endpoint. */
   async function billed(path: string, bodies: readonly object[]) {

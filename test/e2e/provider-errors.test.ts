@@ -1,7 +1,6 @@
 import t from "tap";
 import { customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { asking, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
@@ -64,10 +63,7 @@ const TRANSLATED = { type: "invalid_request_error", message: /^prompt is too lon
 const OVERFLOW = { code: "context_length_exceeded", message: /^Range of input length/ };
 
 t.test("agents understand the errors of providers", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
-  });
+  const gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
 
   const failing = (status: number, body: unknown, more: object = {}) => [
     { role: "user", content: asking({ status, body: JSON.stringify(body), ...more }) },
