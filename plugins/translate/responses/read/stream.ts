@@ -220,10 +220,12 @@ export class ResponsesToMessagesStream implements StreamTranslator {
       const whole = thinkingOf(item);
       if (whole !== "") this.think(whole);
     }
-    const { encrypted_content: state } = item;
+    const { encrypted_content: given } = item;
+    const state = typeof given === "string" ? given : "";
     const text = this.thinking.join("");
     this.thinking = [];
-    if (typeof state !== "string" || state === "" || !this.context.state) return;
+    // Without state of its own too: the next item is another block.
+    if ((state === "" && text === "") || !this.context.state) return;
     const signature = this.context.state.pack(state, text);
     this.blocks.thought({ type: "thinking", thinking: "", signature });
   }
