@@ -10,7 +10,7 @@ import { keepFreedMemory } from "./process/free-memory.ts";
 import { createLog } from "./process/log.ts";
 import { packageRoot, program } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
-import { exit, isTerminalGone } from "./process/terminal.ts";
+import { isTerminalClosing } from "./process/terminal.ts";
 import { messageOf } from "./process/thrown.ts";
 import { reportThrownWork } from "./process/turn.ts";
 import { SupervisedWorkers } from "./process/workers.ts";
@@ -78,7 +78,7 @@ async function main(): Promise<void> {
     started();
     // The workers have not read the config yet.
     reloadsLater();
-    exit(await ended);
+    process.exit(await ended);
   }
 
   keepFreedMemory();
@@ -96,21 +96,21 @@ async function main(): Promise<void> {
     log.info({ signal, limitMs }, "stopping; calls in flight may finish");
     setTimeout(() => {
       log.error({ limitMs }, "cannot stop in time; ending now");
-      exit(1);
+      process.exit(1);
     }, limitMs).unref();
     try {
       await gateway.stop();
     } catch (error) {
       log.error({ err: error }, "cannot stop cleanly; exiting with 1");
-      exit(1);
+      process.exit(1);
     }
-    exit(0);
+    process.exit(0);
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
   started();
   if (isWorker()) whenOrphaned(() => void stop("the supervisor died"));
-  const reload = () => void (isTerminalGone() ? stop("SIGHUP") : gateway.reloads.run("SIGHUP"));
+  const reload = () => void (isTerminalClosing() ? stop("SIGHUP") : gateway.reloads.run("SIGHUP"));
   process.on("SIGHUP", reload);
   if (reloadsLater()) reload();
   reportThrownWork((error) => log.error({ err: error }, "a step of a call threw"));
@@ -132,13 +132,13 @@ function endableStart(): () => void {
 }
 
 /**
- * Keeps a SIGHUP from ending the process while it starts, unless its terminal is closed. Once the next handler is set, call the returned function: it
- * returns true if one came, which the config that was read may have missed.
+ * Keeps a SIGHUP from ending the process while it starts; that of a closed terminal ends it. Once the next handler is set,
+ * call the returned function: it returns true if one came, which the config that was read may have missed.
  */
 function heldReload(): () => boolean {
   let came = false;
   const hold = () => {
-    if (isTerminalGone()) exit(0);
+    if (isTerminalClosing()) process.exit(0);
     came = true;
   };
   process.on("SIGHUP", hold);

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { backoffMs } from "./backoff.ts";
 import type { Log } from "./log.ts";
-import { isTerminalGone } from "./terminal.ts";
+import { isTerminalClosing } from "./terminal.ts";
 import { withTimeout } from "./timeout.ts";
 import { type FromWorker, REPORT_MS, type ToWorker } from "./workers.ts";
 
@@ -146,7 +146,7 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
     process.on("SIGTERM", stop);
     process.on("SIGINT", stop);
     process.on("SIGHUP", () => {
-      if (isTerminalGone()) return stop();
+      if (isTerminalClosing()) return stop();
       for (const { child } of running.values()) child.kill("SIGHUP");
     });
     const asking = setInterval(killStuck, options.aliveMs ?? ALIVE_MS);

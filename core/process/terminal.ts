@@ -1,18 +1,30 @@
+import { closeSync } from "node:fs";
 import { isatty } from "node:tty";
 
 const STDOUT = 1;
-const hadTerminal = isatty(STDOUT);
+const LOOK_MS = 1_000;
+const CLOSING_MS = 3_000;
+
+const terminals = [0, STDOUT, 2].filter((fd) => isatty(fd));
+let openMs = performance.now();
+
+if (terminals.includes(STDOUT)) {
+  const look = () => {
+    if (isatty(STDOUT)) openMs = performance.now();
+  };
+  setInterval(look, LOOK_MS).unref();
+}
 
 /**
- * Returns true if the terminal in which the process was started is closed: that sends SIGHUP, too. A service has none, and
- * `nohup` hides it.
+ * Returns true at the SIGHUP of a terminal that is just being closed, in which the process was started. A service has no
+ * terminal; and one that has outlived its terminal reloads at a later SIGHUP, since nothing would start it again.
  */
-export function isTerminalGone(): boolean {
-  return hadTerminal && !isatty(STDOUT);
+export function isTerminalClosing(): boolean {
+  if (!terminals.includes(STDOUT) || isatty(STDOUT)) return false;
+  return performance.now() - openMs < CLOSING_MS;
 }
 
-/** Ends the process. Without its terminal, Node aborts at its end, and a core dump would have every secret. */
-export function exit(code: number): never {
-  if (isTerminalGone()) process.kill(process.pid, "SIGKILL");
-  process.exit(code);
-}
+// At its end, Node aborts over a terminal that is gone, and a core dump would have every secret.
+process.on("exit", () => {
+  for (const fd of terminals) if (!isatty(fd)) closeSync(fd);
+});

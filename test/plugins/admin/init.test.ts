@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { parse } from "yaml";
 import { arrayOf, objectOf, parseJson } from "../../../core/process/json.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import { startMailServer } from "../../support/mail-server.ts";
 import { runCli, runCliProcess } from "./cli-runs.ts";
 
@@ -92,7 +93,7 @@ t.test("init", async (t) => {
 
   t.test("tries the mail server of the config, and none if the config has none", async (t) => {
     const [env, config] = [read("env"), read("production.yaml")];
-    const mailServer = await startMailServer({ user: "u", password: "a p" });
+    const mailServer = await startMailServer({ user: "u", password: `a \${p}` });
     t.teardown(() => mailServer.stop());
     writeFileSync(join(folder, "env"), `${env}MAIL_PORT=${mailServer.port}\n`);
     const mails = async (change: (text: string) => string) => {
@@ -105,12 +106,20 @@ t.test("init", async (t) => {
         .replace(/port: 587 .*/, `port: \${MAIL_PORT:-25}`)
         .replace(/user: .*SMTP_USER.*/, "user: u")
         .replace(/host: .*SMTP_HOST.*/, "host: 127.0.0.1")
-        .replace(/password: .*SMTP_PASSWORD.*/, "password: a p");
+        .replace(/password: .*SMTP_PASSWORD.*/, () => `password: "a $\${p}"`);
     t.strictSame(await mails(ofFile), ["127.0.0.1 takes the user and password"]);
     t.match(await mails((text) => ofFile(text).replace("secure: false", "secure: true")), [
       /^127\.0\.0\.1: .*(?:SSL|TLS|wrong version)/i,
     ]);
+    const secret = join(t.testdir({ secret: `a \${p}\n` }), "secret");
+    const byFile = (text: string) =>
+      ofFile(text).replace(/password: "a .*/, `password: "\${file:${secret}}"`);
+    t.strictSame(await mails(byFile), ["127.0.0.1 takes the user and password"]);
+    t.strictSame(await mails((text) => byFile(text).replace(secret, "/none")), []);
     t.strictSame(await mails((text) => text.replace(/^ {6}smtp:\n(?: {8,}.*\n)+/m, "")), []);
+    rmSync(join(folder, "production.yaml"));
+    const { rows } = await init({}, "--check");
+    t.match(JSON.stringify(rows), /to do.*production\.yaml.*DNS/, "a line among others");
     writeFileSync(join(folder, "env"), env);
     writeFileSync(join(folder, "production.yaml"), config);
   });
@@ -183,6 +192,27 @@ t.test("init", async (t) => {
     const { stdout } = await runCli(["init", "--folder", folder, "--replace"], { ask });
     t.match(stdout, /"state"/);
     t.match(read("env"), /^SMTP_PASSWORD=right$/m);
+    const own = read("env").replace("SMTP_PASSWORD=right", `SMTP_PASSWORD="it's"`);
+    writeFileSync(join(folder, "env"), own);
+    replies.set("SMTP_PASSWORD", ["", "asked twice"]);
+    await runCli(["init", "--folder", folder, "--replace"], { ask });
+    t.equal(read("env"), own, "it reads its own as it is");
+  });
+
+  t.test("makes secrets up in a copy of the template, and in an empty file", async (t) => {
+    const template = readFileSync(join(packageRoot, "config/production.env.example"), "utf8");
+    const other = t.testdir({
+      env: template.replace("PUBLIC_URL=", "PUBLIC_URL=http://localhost"),
+    });
+    const env = () => readFileSync(join(other, "env"), "utf8");
+    const run = ["init", "--folder", other, "--replace"];
+    await runCli(run);
+    t.match(env(), /^PUBLIC_URL=http:\/\/localhost$/m);
+    t.match(env(), /^GATEWAY_ADMIN_TOKEN=[0-9a-f]{48}$/m);
+    t.notMatch(env(), /=BASE64_OF|:PASSWORD@/);
+    writeFileSync(join(other, "env"), "\n");
+    await runCli(run);
+    t.match(env(), /^# The variables.*\n(?:.*\n)*GATEWAY_ADMIN_TOKEN=[0-9a-f]{48}$/m);
   });
 
   t.test("writes config, prices and costs once", async (t) => {

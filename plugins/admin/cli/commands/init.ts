@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { lookup } from "node:dns/promises";
-import { constants, existsSync } from "node:fs";
+import { constants, existsSync, readFileSync } from "node:fs";
 import { access, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parse } from "yaml";
 import { arrayOf, isLoopback, messageOf, objectOf } from "../../../../core/plugin/index.ts";
 import { type Ask, type Command, type Values, value } from "../command.ts";
 import { readVariables, variable, writeVariables } from "../env-file.ts";
@@ -26,8 +25,8 @@ const PASSWORD = "PASSWORD";
 const MASTER_KEY = "BASE64_OF_32_BYTES";
 const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD)$|^(?:REDIS|DATABASE)_URL$/;
 
-/** Of a config. */
-const VARIABLE = /\$\{(\w+)(?::-([^}]*))?\}/g;
+/** Of a config, in which `$${` is a plain `${`. */
+const VARIABLE = /\$(\$\{)|\$\{(?:file:(\/[^}]+)|(\w+)(?::-([^}]*))?)\}/g;
 
 type Environment = ReadonlyMap<string, string>;
 
@@ -77,8 +76,9 @@ export const initCommand: Command = {
 async function write(folder: string, { replace }: Values, ask?: Ask): Promise<Finding[]> {
   const env = join(folder, "env");
   const template = await readFile(join(PACKAGE, "config/production.env.example"), "utf8");
-  const before = existsSync(env) ? await readFile(env, "utf8") : template;
-  const kept = before === template ? new Map() : readVariables(before);
+  const found = existsSync(env) ? await readFile(env, "utf8") : "";
+  const before = found.trim() === "" ? template : found;
+  const kept = before === template ? new Map() : ownVariables(before, readVariables(template));
   if (kept.size > 0 && replace === undefined) {
     throw new Failure(
       EXIT.refused,
@@ -109,6 +109,12 @@ async function write(folder: string, { replace }: Values, ask?: Ask): Promise<Fi
     await put(path, text, isSecret === true);
   }
   return replaced;
+}
+
+/** Returns the variables of a file without those that the template leaves to be made up. */
+function ownVariables(file: string, shipped: Environment): Environment {
+  const all = [...readVariables(file)];
+  return new Map(all.filter(([name, text]) => text !== shipped.get(name) || madeUp(text) === text));
 }
 
 /** Returns a name that no file has: one that an operator has not read yet is never overwritten. */
@@ -152,19 +158,25 @@ async function answers(
     if (names.size > 0 && ask) console.error(`\n${comments(paragraph)}`);
     for (const [name, shipped] of names) {
       const known = kept.get(name) || process.env[name] || madeUp(shipped);
-      values.set(name, ask ? await asked(name, known, ask) : known);
+      values.set(name, ask ? await asked(name, known, ask, kept.get(name)) : known);
     }
   }
   return values;
 }
 
 /** Asks until the value can be written: a refusal at the end would cost the operator all that was typed. */
-async function asked(name: string, known: string, ask: Ask): Promise<string> {
+async function asked(
+  name: string,
+  known: string,
+  ask: Ask,
+  kept: string | undefined,
+): Promise<string> {
   const shown = SECRET_NAME.test(name) && known !== "" ? "as it is" : known;
   for (;;) {
     const value = (await ask(`${name} [${shown}]: `)).trim() || known;
     try {
-      variable(name, value);
+      // The line of a value that stays is not written again.
+      if (value !== kept) variable(name, value);
       return value;
     } catch (error) {
       console.error(messageOf(error));
@@ -332,7 +344,8 @@ async function checkDomain(values: Environment): Promise<Finding[]> {
 }
 
 async function checkMail(folder: string, values: Environment): Promise<Finding[]> {
-  const smtp = smtpOf(await readFile(join(folder, "production.yaml"), "utf8"), values);
+  // The gateway's own check names what cannot be read.
+  const smtp = await smtpOf(folder, values).catch(() => undefined);
   if (smtp === undefined) return [];
   const { host, user, pass, secure } = smtp;
   const what = "mail";
@@ -353,28 +366,23 @@ async function checkMail(folder: string, values: Environment): Promise<Finding[]
   }
 }
 
-/** Returns the mail server of a config; undefined for none, or a fault that the gateway's own check names. */
-function smtpOf(text: string, values: Environment) {
-  const { plugins } = objectOf(parsed(text)) ?? {};
+/** Returns the mail server of the config; undefined for none. Rejects for a file that cannot be read. */
+async function smtpOf(folder: string, values: Environment) {
+  // It takes long to load, and no other command needs it.
+  const { parse } = await import("yaml");
+  const config = parse(await readFile(join(folder, "production.yaml"), "utf8"), { merge: true });
+  const { plugins } = objectOf(config) ?? {};
   const given = arrayOf(plugins).map((one) => objectOf(objectOf(one)?.["messages"])?.["smtp"]);
   const smtp = objectOf(given.find((one) => one !== undefined));
   const value = (name: string) =>
-    String(smtp?.[name] ?? "").replace(
-      VARIABLE,
-      (_, variable, or) => values.get(variable) || or || "",
-    );
+    String(smtp?.[name] ?? "").replace(VARIABLE, (_, plain, file, variable, or) => {
+      if (file) return readFileSync(file, "utf8").replace(/\r?\n$/, "");
+      return plain ?? (values.get(variable) || or || "");
+    });
   const host = value("host");
   if (host === "") return undefined;
   const [port, secure] = [Number(value("port") || 587), value("secure") === "true"];
   return { host, port, secure, user: value("user"), pass: value("password") };
-}
-
-function parsed(yaml: string): unknown {
-  try {
-    return parse(yaml, { merge: true });
-  } catch {
-    return undefined;
-  }
 }
 
 /** Compares a file with its copy at the place that its program reads. */
