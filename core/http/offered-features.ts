@@ -392,7 +392,9 @@ function referenceFactor(
 function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[] | Verdict {
   const { body } = call;
   // Partial images come in streams alone.
-  const priced = Object.entries(media.optionFactors).filter(([name]) => call.stream || name !== PARTS);
+  const priced = Object.entries(media.optionFactors).filter(
+    ([name]) => call.stream || name !== PARTS,
+  );
   let factor = sizeFactor;
   for (const [name, factors] of priced) {
     const given = body.read(name);

@@ -1,6 +1,6 @@
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
-import type { EventKind } from "../sse/reader.ts";
+import { type EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields, openAiErrorBody } from "./check.ts";
 import { refuse } from "./refusal.ts";
@@ -82,6 +82,15 @@ export const images: Wire = {
 
   stage: ({ raw }) => (IMAGES.some((it) => hasObjectOrText(raw, it)) ? "delivered" : "none"),
   judge: (body) => (Array.isArray(body["data"]) ? "charged" : "none"),
+
+  // Servers that do not know `stream` send JSON.
+  asEvent({ data, created, ...fields }, path) {
+    const image = arrayOf(data).find(isImage);
+    if (!image) return undefined;
+    const type = `image_${path.endsWith("/edits") ? "edit" : "generation"}.completed`;
+    const event = { type, created_at: created, ...fields, ...objectOf(image) };
+    return new ServerEvent(Buffer.from(encodeEvent(type, JSON.stringify(event))));
+  },
 
   readReply(reply, usage) {
     const reported = objectOf(reply["usage"]);
