@@ -79,7 +79,7 @@ export class ClientWriter implements KeptReply {
 
   /** Counts the bytes of a whole reply, or of an event, that arrives. Returns false if there is no room for it. */
   gather(bytes: number): boolean {
-    // What waits counts by itself.
+    // `wait` counts a reply that waits.
     if (this.isBlocked) return true;
     if (bytes > UNCOUNTED_BYTES) return this.unread.gather(this, bytes);
     this.unread.release(this);

@@ -52,7 +52,7 @@ export interface ClientEnd {
   refusalOfSize(bytes: number): Outcome | undefined;
   /** Counts the bytes of an event that arrives, 0 if none does. Returns the outcome if there is no room. */
   refusalOfRoom(bytes: number): Outcome | undefined;
-  /** What was counted of a reply that has not begun is dropped. */
+  /** The bytes of a reply that has not begun are dropped. */
   dropWhole(): void;
   keepAlive(nowMs: number): void;
   /** True once a sign of life has been sent before the reply: only events can follow. */
