@@ -84,7 +84,8 @@ export function parseFormBody(
       form.push({ name, data, filename, ...(type && { type }) });
       continue;
     }
-    if (Object.hasOwn(fields, name)) {
+    const isAdded = isListed || (isImage && Array.isArray(fields[name]));
+    if (!isAdded && Object.hasOwn(fields, name)) {
       return refuse.badRequest(`${field}: sent twice; send each field once`, field);
     }
     if (!isImage) fieldBytes += data.length;
@@ -97,7 +98,7 @@ export function parseFormBody(
       return refuse.badRequest(`${field}: must be a data URL, base64 or an http(s) URL`, field);
     }
     const text = data.toString(isLong ? "latin1" : "utf8");
-    if (isListed) fields[own] = [fields[own] ?? [], text].flat();
+    if (isAdded) fields[own] = [fields[own] ?? [], text].flat();
     else fields[name] = readField(name, text);
   }
   return { form, fields };

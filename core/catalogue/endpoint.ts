@@ -13,6 +13,8 @@ interface ProtocolFacts {
   readonly isStandard: boolean;
   /** The field of a request, and its value, by which a client asks for a stream of events. */
   readonly streamedBy: readonly [field: string, value: unknown];
+  /** True if even a stream brings what it sells in its last event, and is silent before: an image is drawn first. */
+  readonly comesAtEnd: boolean;
 }
 
 const STREAM = ["stream", true] as const;
@@ -22,6 +24,7 @@ const NO_CONVERSATION: ProtocolFacts = {
   betaHeader: undefined,
   isStandard: true,
   streamedBy: STREAM,
+  comesAtEnd: false,
 };
 
 export const PROTOCOLS: Readonly<Record<Protocol, ProtocolFacts>> = {
@@ -30,20 +33,23 @@ export const PROTOCOLS: Readonly<Record<Protocol, ProtocolFacts>> = {
     betaHeader: "anthropic-beta",
     isStandard: true,
     streamedBy: STREAM,
+    comesAtEnd: false,
   },
   chat: {
     conversation: "messages",
     betaHeader: "openai-beta",
     isStandard: true,
     streamedBy: STREAM,
+    comesAtEnd: false,
   },
   responses: {
     conversation: "input",
     betaHeader: "openai-beta",
     isStandard: false,
     streamedBy: STREAM,
+    comesAtEnd: false,
   },
-  images: NO_CONVERSATION,
+  images: { ...NO_CONVERSATION, comesAtEnd: true },
   // With `stream`, as some servers take it, audio comes in pieces, which no event can follow.
   speech: { ...NO_CONVERSATION, streamedBy: ["stream_format", "sse"] },
   embeddings: NO_CONVERSATION,

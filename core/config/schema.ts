@@ -142,7 +142,7 @@ export const limits = v.optional(
     ),
     unread_mb: setting(
       whole(1, 1_048_576),
-      "Maximum MB of all replies that their clients have not read yet.",
+      "Maximum MB of all replies, whole or large events, that arrive or that their clients have not read yet.",
       256,
     ),
     key_cache_mb: setting(
@@ -168,15 +168,15 @@ export const limits = v.optional(
     ),
     first_byte_seconds: setting(
       whole(1, 86_400),
-      "Longest wait for the first byte of a stream, in seconds. Default: call_seconds.",
+      "Longest wait for the first byte of a stream, unless it is of an image, in seconds. Default: call_seconds.",
     ),
     idle_seconds: setting(
       whole(1, 86_400),
-      "Longest pause of a stream after its first byte, in seconds. Default: call_seconds.",
+      "Longest pause of a stream after its first byte, unless it is of an image, in seconds. Default: call_seconds.",
     ),
     heartbeat_seconds: setting(
       whole(0, 86_400),
-      "Silence before a stream begins after which its client gets a sign of life, in seconds; then each quarter of it, as in the stream; 0 = never. Proxies cut silent streams: Cloudflare after 125.",
+      "Silence before a stream begins after which its client gets a sign of life, in seconds; then each quarter of it, as in the stream; 0 = never. Proxies cut silent streams: Cloudflare after about 120.",
       60,
     ),
     drain_seconds: setting(

@@ -10,7 +10,7 @@ import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSlice } from "./w
 const CHUNK_FRAME_BYTES = 8;
 /** Memory that a stream takes beside its gathered bytes while it waits: the buffers of its two sockets. */
 const PAUSED_STREAM_BYTES = 128 * 1024;
-/** A whole reply of at most this size does not count until it waits: most are smaller. */
+/** A whole reply, or an event, of at most this size does not count until it waits: most are smaller. */
 const UNCOUNTED_BYTES = 64 * 1024;
 const NOTHING = (): void => {};
 
@@ -77,9 +77,13 @@ export class ClientWriter implements KeptReply {
     return this.call.key?.accountId ?? "";
   }
 
-  /** Counts the bytes of a whole reply that arrives. Returns false if there is no room for it. */
+  /** Counts the bytes of a whole reply, or of an event, that arrives. Returns false if there is no room for it. */
   gather(bytes: number): boolean {
-    return bytes <= UNCOUNTED_BYTES || this.unread.gather(this, bytes);
+    // `wait` counts a reply that waits.
+    if (this.isBlocked) return true;
+    if (bytes > UNCOUNTED_BYTES) return this.unread.gather(this, bytes);
+    this.unread.release(this);
+    return true;
   }
 
   endWhole(body: Uint8Array): void {
@@ -102,7 +106,9 @@ export class ClientWriter implements KeptReply {
   endStream(): void {
     this.write();
     this.ends = true;
-    if (!this.isBlocked && !this.call.gone) this.end();
+    if (this.isBlocked) return;
+    this.unread.release(this);
+    if (!this.call.gone) this.end();
   }
 
   private end(): void {
@@ -142,8 +148,6 @@ export class ClientWriter implements KeptReply {
   /** Ends the reply with an error in the client's protocol, even if part of the reply is already sent. */
   fail(refusal: Refusal, wire: ClientWire, events: number): void {
     if (this.headSent && this.isEventStream) {
-      // Of a whole reply that it gathered, if this waits for no reader.
-      if (!this.isBlocked) this.unread.release(this);
       const { id, at, body } = this.call;
       const stream = { id, at, model: String(body.read("model") ?? ""), events };
       this.add(Buffer.from(wire.errorEvent(refusal, stream)));

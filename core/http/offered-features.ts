@@ -391,8 +391,12 @@ function referenceFactor(
 
 function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[] | Verdict {
   const { body } = call;
+  // Partial images come in streams alone.
+  const priced = Object.entries(media.optionFactors).filter(
+    ([name]) => call.stream || name !== PARTS,
+  );
   let factor = sizeFactor;
-  for (const [name, factors] of Object.entries(media.optionFactors)) {
+  for (const [name, factors] of priced) {
     const given = body.read(name);
     const isOpen = given === undefined || given === null || given === "auto";
     // A provider makes none that are not asked for.
@@ -412,7 +416,7 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
   const left = [...PLAIN.keys()].filter((name) => {
     const given = body.read(name);
     const isPlain = given === undefined || given === null || PLAIN.get(name)?.has(String(given));
-    return !isPlain && !(name in media.optionFactors);
+    return !isPlain && !priced.some(([one]) => one === name);
   });
   for (const name of left) body.set(name, undefined);
   return left;

@@ -146,13 +146,16 @@ export class Reply implements Sink, ClientEnd {
 
   refusalOfSize(bytes: number): Outcome | undefined {
     const { replyBytesMax } = this.runtime.limits;
-    if (bytes > replyBytesMax) return tooLarge(replyBytesMax);
+    return bytes > replyBytesMax ? tooLarge(replyBytesMax) : this.refusalOfRoom(bytes);
+  }
+
+  refusalOfRoom(bytes: number): Outcome | undefined {
     if (this.client.gather(bytes)) return undefined;
     return this.call.gone ? GONE : NO_ROOM;
   }
 
   dropWhole(): void {
-    this.runtime.unread.release(this.client);
+    this.client.gather(0);
   }
 
   /** Writes a part of a stream, or of audio. The one place that decides what counts as delivered. */

@@ -8,6 +8,9 @@ const SPACE = 32;
 /** The default limit for the size of an event. */
 export const EVENT_BYTES_MAX = 32 * 1024 * 1024;
 
+/** More room than this behind a block is not kept. */
+const ROOM_BYTES_MAX = 1024 * 1024;
+
 /**
  * The meaning of an event in its stream. `usage`: reports usage, and may carry text too. `terminal`: completes the
  * stream. `error`: the upstream says that the stream failed. The last two may report usage as well.
@@ -102,6 +105,11 @@ export class SseReader {
 
   constructor(private readonly bytesMax = EVENT_BYTES_MAX) {}
 
+  /** The memory that a block takes whose end has not come. */
+  get keptBytes(): number {
+    return this.carry?.length ?? 0;
+  }
+
   /**
    * Reads one chunk and calls `onEvent` for each block that it completes. Returns false if a block exceeds the limit;
    * the reader then emits nothing more.
@@ -153,6 +161,8 @@ export class SseReader {
     } else {
       if (end > start && !this.append(bytes, start, end)) return false;
       raw = this.carry.subarray(0, this.carried);
+      // Doubling may have left much room behind it.
+      if (this.carry.length - this.carried > ROOM_BYTES_MAX) raw = Buffer.from(raw);
       this.carry = undefined;
       this.carried = 0;
     }

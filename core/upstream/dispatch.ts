@@ -92,7 +92,7 @@ export class Dispatch {
     return this.prepared !== undefined;
   }
 
-  /** How long the latest attempt may take to its first content, or to its whole reply if it is not streamed. */
+  /** How long the latest attempt may take to its first content, or to its whole reply if that comes at once. */
   get patienceMs(): number {
     const { way, call } = this;
     if (!way) return Number.POSITIVE_INFINITY;
@@ -334,12 +334,12 @@ export class Dispatch {
   }
 }
 
-/** Returns true if the whole reply comes at once: it is not streamed, or an image, which takes minutes to draw. */
+/** Returns true if the whole reply comes at once. */
 export function isSilentUntilWhole({
   stream,
   endpoint,
 }: Pick<ServedCall, "stream" | "endpoint">): boolean {
-  return !stream || endpoint.protocol === "images";
+  return !stream || endpoint.comesAtEnd;
 }
 
 function hasOwnLimit(body: OutgoingBody): boolean {

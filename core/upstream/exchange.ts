@@ -20,6 +20,7 @@ import type { ServedCall } from "./served-call.ts";
 import { type Unanswered, unansweredBy } from "./unanswered.ts";
 import {
   decoderByType,
+  EVENT_STREAM_TYPE,
   JSON_TYPE,
   passedHeaders,
   replyForm,
@@ -49,7 +50,9 @@ export interface ClientEnd {
   flush(): void;
   /** Counts the bytes of a whole reply. Returns the outcome if it is too large to keep, or if there is no room. */
   refusalOfSize(bytes: number): Outcome | undefined;
-  /** The bytes of a whole reply are dropped. */
+  /** Counts the bytes of an event that arrives, 0 if none does. Returns the outcome if there is no room. */
+  refusalOfRoom(bytes: number): Outcome | undefined;
+  /** The bytes of a reply that has not begun are dropped. */
   dropWhole(): void;
   keepAlive(nowMs: number): void;
   /** True once a sign of life has been sent before the reply: only events can follow. */
@@ -173,10 +176,16 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   private read(reader: ReplyDecoder, chunk: Buffer): void {
-    if (reader.push(chunk, this.onEvent) || this.over || this.reader !== reader) return;
-    const isTooLarge = reader instanceof SseReader;
-    const failure = failures.unreadable(isTooLarge ? "an event is too large" : "not decoded");
-    this.fail(failure, broken(isTooLarge ? EVENT_TOO_LARGE : UNREADABLE));
+    const isRead = reader.push(chunk, this.onEvent);
+    if (this.over || this.reader !== reader) return;
+    const isEvents = reader instanceof SseReader;
+    if (isRead) {
+      const refusal = isEvents && this.client.refusalOfRoom(reader.keptBytes);
+      if (refusal) this.cut(refusal);
+      return;
+    }
+    const failure = failures.unreadable(isEvents ? "an event is too large" : "not decoded");
+    this.fail(failure, broken(isEvents ? EVENT_TOO_LARGE : UNREADABLE));
   }
 
   /** Keeps a part of a whole reply. */
@@ -225,6 +234,14 @@ export class Exchange implements AttemptListener, Flow {
     const error = worth === "none" || worth === "free" ? this.whole.error() : undefined;
     if (error && this.refusedInReply(error, worth === "free")) return;
     if (worth === "none" && error) return this.passStated(error, text);
+    // It was made, and the provider bills it.
+    const event = this.call.stream && reply && this.wire.asEvent?.(reply, this.call.endpoint.path);
+    if (event) {
+      this.passed = passedHeaders(EVENT_STREAM_TYPE, this.headers);
+      this.begin();
+      this.sink.event(event);
+      return this.finish(COMPLETE);
+    }
     const isEmpty = text.trim() === "";
     const fault = worth === "none" ? "no reply" : this.client.isStreamOpen && "no stream";
     if (fault)
@@ -349,17 +366,21 @@ export class Exchange implements AttemptListener, Flow {
   private tryNext(): boolean {
     if (this.begun || !this.dispatch.prepare()) return false;
     this.attempt?.abort();
-    if (this.status === 200 && this.whole.bytes > 0) this.client.dropWhole();
-    this.whole.clear();
+    if (this.status === 200) this.client.dropWhole();
     this.status = 0;
-    this.reader = undefined;
     this.isWhole = false;
-    this.last = undefined;
-    this.beforeLast = undefined;
-    this.preamble.clear();
+    this.dropReply();
     this.call.firstByteAtMs = 0;
     this.call.taken = false;
     return this.startNext();
+  }
+
+  private dropReply(): void {
+    this.whole.clear();
+    this.reader = undefined;
+    this.last = undefined;
+    this.beforeLast = undefined;
+    this.preamble.clear();
   }
 
   private startNext(): boolean {
@@ -446,7 +467,13 @@ export class Exchange implements AttemptListener, Flow {
       return this.refusedBy(parseJson(text) === undefined ? undefined : text);
     }
     if (!this.begun && this.leftIfSlow(nowMs)) return;
-    if (isSilentUntilWhole(this.call) || this.isPaused) return;
+    if (this.isPaused) return;
+    if (this.errorSent) {
+      // Nothing but the end can follow an error.
+      if (this.silentMs >= REFUSAL_BODY_MS) this.streamEnded();
+      return;
+    }
+    if (isSilentUntilWhole(this.call)) return;
     const { idleMs, firstByteMs } = this.upstreams.limits;
     const limitMs = this.begun ? idleMs : firstByteMs;
     if (nowMs - this.heardAtMs < limitMs) return;
@@ -532,6 +559,7 @@ export class Exchange implements AttemptListener, Flow {
       return this.cut(this.outcomeOf(refused));
     }
     this.errorSent = true;
+    this.call.taken = false;
     this.isCallersFault = refused.fault === "caller";
     this.sink.event(maskedEvent(event, this.hidden));
   }
@@ -550,6 +578,8 @@ export class Exchange implements AttemptListener, Flow {
     } catch (error) {
       return this.bug(error);
     }
+    // A slow client keeps the exchange until it has read its reply.
+    this.dropReply();
     // Called only once every sink has returned: a plugin that fails in its `end` fails before the charge.
     this.flush();
   }

@@ -67,7 +67,7 @@ export class WholeReply {
 
 export const JSON_TYPE = "application/json";
 /** The content type that a client gets for events. */
-const EVENT_STREAM_TYPE = "text/event-stream";
+export const EVENT_STREAM_TYPE = "text/event-stream";
 /** The content types of speech. Anything else, such as a page of a proxy, is no speech, and is not charged. */
 const AUDIO = /^(?:audio\/|(?:application|binary)\/octet-stream)/i;
 

@@ -1,6 +1,6 @@
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
-import type { EventKind } from "../sse/reader.ts";
+import { type EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields, openAiErrorBody } from "./check.ts";
 import { refuse } from "./refusal.ts";
@@ -10,7 +10,7 @@ import type { Usage } from "./usage/usage.ts";
 import { isDone, kindOf, type Wire } from "./wire.ts";
 
 /** Protocols without an output limit, whose replies deliver no text. */
-const UNSTREAMED = {
+const WITHOUT_TEXT = {
   outputLimit: () => undefined,
   outputMin: 1,
   choices: () => 1,
@@ -39,12 +39,18 @@ const IMAGES_PER_CALL_MAX = 10;
 const IMAGE_DONE = ["generation", "edit"].map((kind) => Buffer.from(`"image_${kind}.completed"`));
 const IMAGES = [Buffer.from('"b64_json"'), Buffer.from('"url"')];
 
+/** Returns true for an image in the list of a reply, unless it is empty. */
+function isImage(item: unknown): boolean {
+  const { b64_json, url } = objectOf(item) ?? {};
+  return Boolean(b64_json) || Boolean(url);
+}
+
 /**
  * Image generation and editing: billed by the number of images that come back. A stream has one image, in its last event;
  * those before it show the image as it is drawn.
  */
 export const images: Wire = {
-  ...UNSTREAMED,
+  ...WITHOUT_TEXT,
   protocol: "images",
   reference: "OpenAI's Images API",
 
@@ -64,24 +70,40 @@ export const images: Wire = {
   classify(event): EventKind {
     // Base64 has no quotes, so an image cannot imitate a name.
     const raw = asBuffer(event.raw);
-    const isDrawn = event.type?.endsWith(".completed") || IMAGE_DONE.some((it) => raw.includes(it));
-    if (isDrawn) return "terminal";
-    return event.type === "error" || hasObject(raw, ERROR) ? "error" : "data";
+    const isLast = event.type?.endsWith(".completed") || IMAGE_DONE.some((it) => raw.includes(it));
+    if (isLast && images.stage(event) === "delivered") return "terminal";
+    // Azure states inside of an event that its filter could not look at the prompt.
+    const isError =
+      event.type === "error" ||
+      (hasObject(raw, ERROR) && objectOf(objectOf(parseJson(event.data))?.["error"]) !== undefined);
+    if (isError) return "error";
+    return isLast ? "terminal" : "data";
   },
 
   stage: ({ raw }) => (IMAGES.some((it) => hasObjectOrText(raw, it)) ? "delivered" : "none"),
   judge: (body) => (Array.isArray(body["data"]) ? "charged" : "none"),
 
+  // Servers that do not know `stream` send JSON.
+  asEvent({ data, created, ...fields }, path) {
+    const image = arrayOf(data).find(isImage);
+    if (!image) return undefined;
+    const type = `image_${path.endsWith("/edits") ? "edit" : "generation"}.completed`;
+    const event = { type, created_at: created, ...fields, ...objectOf(image) };
+    return new ServerEvent(Buffer.from(encodeEvent(type, JSON.stringify(event))));
+  },
+
   readReply(reply, usage) {
     const reported = objectOf(reply["usage"]);
-    usage.images = arrayOf(reply["data"]).length;
+    usage.images = arrayOf(reply["data"]).filter(isImage).length;
     if (reported) readTokens(reported, usage);
   },
 
   readEvent(event, usage): boolean {
     if (kindOf(event, images) !== "terminal") return false;
     const reported = objectOf(objectOf(parseJson(event.data))?.["usage"]);
-    usage.images = images.stage(event) === "delivered" ? 1 : 0;
+    // Seedream's streams have their images before the last event, which states their number.
+    const before = tokensOf(reported?.["generated_images"]) ?? 0;
+    usage.images = images.stage(event) === "delivered" ? 1 : before;
     if (reported) readTokens(reported, usage);
     return false;
   },
@@ -95,7 +117,7 @@ const ERROR = Buffer.from('"error"');
  * With `stream_format: "sse"`, the audio comes as events, and the last one reports usage.
  */
 export const speech: Wire = {
-  ...UNSTREAMED,
+  ...WITHOUT_TEXT,
   protocol: "speech",
   reference: "OpenAI's Audio API",
   fields: { input: "text", voice: "text" },
@@ -129,7 +151,7 @@ const TEXTS_MAX = 2_048;
 
 /** Embeddings: billed by the tokens of the input. A call has a text, the tokens of one, or a list of either. */
 export const embeddings: Wire = {
-  ...UNSTREAMED,
+  ...WITHOUT_TEXT,
   protocol: "embeddings",
   reference: "OpenAI's Embeddings API",
 

@@ -26,7 +26,7 @@ export function hasObject(raw: Uint8Array, name: Buffer): boolean {
   return hasValue(raw, name, BRACE);
 }
 
-/** As `hasObject`, of a value that is an object or a string. */
+/** As `hasObject`, of a value that is an object or a string that is not empty. */
 export function hasObjectOrText(raw: Uint8Array, name: Buffer): boolean {
   return hasValue(raw, name, BRACE, QUOTE);
 }
@@ -39,7 +39,9 @@ function hasValue(raw: Uint8Array, name: Buffer, first: number, other = first): 
   while (at !== -1) {
     const end = at + name.length;
     const value = valueAfter(bytes, isWhole ? end : endOfString(bytes, end) + 1);
-    if (value !== -1 && (bytes[value] === first || bytes[value] === other)) return true;
+    const byte = value === -1 ? -1 : bytes[value];
+    const isEmpty = byte === QUOTE && bytes[value + 1] === QUOTE;
+    if ((byte === first || byte === other) && !isEmpty) return true;
     at = bytes.indexOf(name, at + name.length);
   }
   return false;

@@ -108,6 +108,12 @@ export interface Wire {
   /** Returns how the whole body of a successful reply is charged. */
   judge(body: JsonObject): ReplyWorth;
 
+  /**
+   * Returns a whole reply as the only event of a stream at `path`; undefined if it has nothing to show. Not every protocol
+   * has such an event.
+   */
+  asEvent?(reply: JsonObject, path: string): ServerEvent | undefined;
+
   readReply(reply: JsonObject, usage: Usage): void;
 
   /** Reads the usage in one event that is not `data`. Returns true if the event exists only to report usage. */

@@ -107,8 +107,7 @@ export class Tally {
     if (call.firstByteAtMs === 0) return;
     const seconds = (call.firstByteAtMs - call.startedMs) / 1000;
     this.firstByte.observe(endpoint, call.stream, seconds);
-    // A streamed image is drawn before its first byte.
-    const isStream = call.stream && call.endpoint.protocol !== "images";
+    const isStream = call.stream && !call.endpoint.comesAtEnd;
     if (call.route) this.upstreamFirstByte.observe(call.route.upstream, isStream, seconds);
   }
 

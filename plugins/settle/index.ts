@@ -293,9 +293,10 @@ export default function settle(
       const posted = wallets.post(posting);
       return posted instanceof Promise ? posted.then(show, notPosted) : show(posted);
 
-      /** No store took the post. Charges later what the client received; voids the hold if the reply was withheld. */
+      /** No store took the post. Charges later what the client received; voids the hold if what it pays for was withheld. */
       async function notPosted(error: unknown): Promise<never> {
-        if (call.delivered && !call.replyBody) wallets.postLater(posting);
+        const isWithheld = call.replyBody !== undefined || call.endpoint.comesAtEnd;
+        if (call.delivered && !isWithheld) wallets.postLater(posting);
         else await wallets.void(call.id, accountId);
         throw error;
       }

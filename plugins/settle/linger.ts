@@ -14,17 +14,16 @@ interface LingerSettings {
  * counted here either, so the gateway waits longer for its report if the price depends on it.
  */
 export function lingerMsOf(
-  { stream }: Pick<Call, "stream">,
+  { stream, endpoint }: Pick<Call, "stream" | "endpoint">,
   model: Model,
   upstream: UpstreamRequest,
   settings: LingerSettings,
   upstreams: Services["upstreams"],
 ): number {
   if (settings.when_client_leaves === "cancel") return 0;
-  const { protocol } = upstream;
   // Translate may ask for a stream although its client does not.
   const isStreamed = stream || upstream.body?.outline["stream"] === true;
-  const isWhole = !isStreamed || protocol === "images" || protocol === "speech";
+  const isWhole = !isStreamed || endpoint.comesAtEnd || endpoint.protocol === "speech";
   if (isWhole || settings.when_client_leaves === "drain") return Number.POSITIVE_INFINITY;
   // A price per call does not depend on what is counted.
   const isHidden = model.price.unit === "mtok" && upstreams.hidesReasoning(model, upstream);

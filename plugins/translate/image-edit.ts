@@ -60,9 +60,16 @@ export function imageEditForm(call: Call): (FormPart | ImageAddress)[] | Refusal
   return [...named, ...masks, ...formFields(call.body, (field) => FIELDS.has(field))];
 }
 
+/** Options that are numbers in JSON, beside `n`. */
+const NUMBERS = ["partial_images", "output_compression"];
+
 /** Returns the JSON of an edit for a provider that takes no form: each of its images in an object, as at xAI. */
-export function imageEditBody({ body }: Call, form: readonly FormPart[]): Call["body"] {
-  const json = body.copy();
+export function imageEditBody(call: Call, form: readonly FormPart[]): Call["body"] {
+  const json = call.body.copy();
+  for (const name of call.form ? NUMBERS : []) {
+    const text = json.read(name);
+    if (typeof text === "string" && /^\d{1,9}$/.test(text)) json.set(name, Number(text));
+  }
   for (const field of FIELDS) json.set(field, undefined);
   const sources = (isMask: boolean) =>
     form

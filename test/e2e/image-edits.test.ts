@@ -468,12 +468,13 @@ t.test("POST /v1/images/edits", async (t) => {
     }
     const customer = await customerWith(gateway);
     const form = new FormData();
-    const fields = { ...bodies.images({ echo: true }), n: "2" };
+    const numbers = { n: "2", output_compression: "80" };
+    const fields = { ...bodies.images({ echo: true }), ...numbers };
     for (const [name, value] of Object.entries(fields)) form.set(name, value);
     form.set("image", new Blob([new Uint8Array(png)]), "a.png");
     const headers = { authorization: `Bearer ${customer.key}` };
     const answer = await send(gateway, paths.edits, { method: "POST", headers, body: form });
-    t.match(sent(answer), { image: source, n: 2 });
+    t.match(sent(answer), { image: source, n: 2, output_compression: 80 });
     await assertBalance(gateway, customer, "98000");
     await reload(gateway, PRIVATE_TOO);
     t.match(sent(await edit(bodies.images({ echo: true }, { image: url }))).image, {

@@ -11,7 +11,7 @@ import { wholeCatalogueOfTests } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, noCallsInFlight } from "../support/proof.ts";
 import type { Directive } from "../support/provider/directive.ts";
-import { asking, bodies, eventsOf, openStream, paths, post } from "../support/requests.ts";
+import { asking, bodies, eventsOf, openStream, paths, post, send } from "../support/requests.ts";
 
 const MODEL = "req/gpt-image-2";
 /** The same with a price for partial images, and one that is not streamed. */
@@ -135,6 +135,23 @@ t.test("OpenAI's client streams an image", { jobs: 4 }, async (t) => {
     await assertBalance(gateway, customer, "97760");
     await typesOf((await openai.images.generate(streamed({}, { model: PARTS }))) as never);
     await assertBalance(gateway, customer, "96760");
+    const whole = await openai.images
+      .generate({ model: PARTS, prompt: "a toll", partial_images: 2 })
+      .withResponse();
+    t.equal(whole.response.headers.get("x-svc-left-out"), "partial_images");
+    await assertBalance(gateway, customer, "95760");
+    for (const [name, value, param] of [
+      ["partial_images", "3.0", "partial_images"],
+      ["quality[]", "low", "quality"],
+    ] as const) {
+      const form = new FormData();
+      const fields = { model: PARTS, prompt: "a toll", stream: "true", [name]: value };
+      for (const [field, text] of Object.entries(fields)) form.set(field, text);
+      form.set("image", new Blob([new Uint8Array(PNG)]), "a.png");
+      const headers = { authorization: `Bearer ${customer.key}` };
+      const refused = await send(gateway, paths.edits, { method: "POST", headers, body: form });
+      t.match(refused.json, { error: { param } });
+    }
     const four = { model: PARTS, partial_images: 4 };
     await t.rejects(
       openai.images.generate(streamed({}, four)),
@@ -200,7 +217,7 @@ t.test("a stream of an image", { jobs: 4 }, async (t) => {
       const { customer } = await client();
       const { text } = await post(gateway, paths.images, customer, streamed(directive, more));
       t.match(text, /"error":\{/, text);
-      t.notMatch(text, /"b64_json".*completed/);
+      t.notMatch(text, /\.completed/);
       await assertNotCharged(gateway, customer);
     }
   });
@@ -208,11 +225,20 @@ t.test("a stream of an image", { jobs: 4 }, async (t) => {
   t.test("whose events have no type in their data, or none beside it, is the same", async (t) => {
     const image = { b64_json: PNG.toString("base64"), usage: { output_tokens: 7 } };
     const typed = { type: "image_generation.completed", ...image };
-    const { customer } = await client();
-    const reply = [typed, "[DONE]"];
-    const { text } = await post(gateway, paths.images, customer, streamed({ reply }));
-    t.match(eventsOf(text)[0], typed);
-    await assertBalance(gateway, customer, "99000");
+    const named = `event: ${typed.type}\ndata: ${JSON.stringify(image)}\n\n`;
+    const ways: readonly Directive[] = [
+      { reply: [typed, "[DONE]"] },
+      { reply: named, reply_type: "text/event-stream" },
+      { reply: [typed, typed] },
+      { reply: [typed, { error: { message: "late" } }] },
+    ];
+    for (const way of ways) {
+      const { customer } = await client();
+      const { text } = await post(gateway, paths.images, customer, streamed(way));
+      t.match(eventsOf(text), [image]);
+      t.equal(text.split("b64_json").length, 2);
+      await assertBalance(gateway, customer, "99000");
+    }
   });
 
   t.test("whose client leaves is drawn to its end, and costs it", async (t) => {

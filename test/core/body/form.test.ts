@@ -119,6 +119,13 @@ t.test("a form", async (t) => {
         ],
         [one, other],
       ],
+      [
+        [
+          ["image[]", one],
+          ["image", other],
+        ],
+        [one, other],
+      ],
       [[["image[]", one]], [one]],
     ] as const) {
       const parsed = parseFormBody(formOf(...parts), TYPE);

@@ -68,6 +68,12 @@ function sendEvents(response: ServerResponse): void {
   send();
 }
 
+/** Sends one large event, and after it the end. */
+function sendEvent(response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.end(`data: {"choices":[{"delta":{"content":"${TEXT}"}}]}\n\ndata: [DONE]\n\n`);
+}
+
 const counts = new Map<string, number>();
 /** Set to have the plugin pause the stream at its next event; it then says so. */
 let pausing: "no" | "soon" | "paused" = "no";
@@ -98,6 +104,7 @@ for (const engine of ENGINES) {
       (request, response) => {
         request.resume();
         if (request.headers["x-run"] === "stream") return sendEvents(response);
+        if (request.headers["x-run"] === "event") return sendEvent(response);
         response.writeHead(200, { "content-type": "application/json" }).end(WHOLE);
       },
       undefined,
@@ -106,9 +113,9 @@ for (const engine of ENGINES) {
     t.teardown(() => server.close());
 
     /** Asks, and reads nothing. */
-    function asks(t: Test, run: "stream" | "whole"): SlowClient {
+    function asks(t: Test, run: "stream" | "event" | "whole"): SlowClient {
       const messages = [{ role: "user", content: "x" }];
-      const body = JSON.stringify({ model: "m", messages, stream: run === "stream" });
+      const body = JSON.stringify({ model: "m", messages, stream: run !== "whole" });
       const client = new SlowClient(server.port, rawPost(PATH, "key", body, { "x-run": run }));
       t.teardown(() => client.leave());
       return client;
@@ -183,13 +190,26 @@ for (const engine of ENGINES) {
       await nothingIsLeft();
     });
 
-    t.test("get 503 if no room is left for a whole reply", async (t) => {
+    t.test("get 503 if no room is left for a whole reply, or for a large event", async (t) => {
       server.unread.bytesMax = MB;
-      const client = asks(t, "whole");
-      client.read();
-      await until("it has its reply", () => client.bytes > 0);
-      t.match(client.first, /^HTTP\/1.1 503 [\s\S]*keeps as many replies as it can/);
-      await nothingIsLeft();
+      for (const run of ["whole", "event"] as const) {
+        const client = asks(t, run);
+        client.read();
+        await until("it has its reply", () => client.bytes > 0);
+        t.match(client.first, /^HTTP\/1.1 503 [\s\S]*keeps as many replies as it can/, run);
+        await nothingIsLeft();
+      }
+    });
+
+    t.test("get a large event for which there is room", async (t) => {
+      server.unread.bytesMax = 40 * MB;
+      for (const isSlow of [false, true]) {
+        const client = asks(t, "event");
+        if (isSlow) await until("it waits", () => server.unread.bytes >= TEXT.length);
+        client.read();
+        await until("it has all of it", () => client.bytes > TEXT.length);
+        await nothingIsLeft();
+      }
     });
 
     t.test("get all of a whole reply from a gateway that stops", async (t) => {

@@ -171,6 +171,17 @@ t.test("SseReader", async (t) => {
     t.equal(Buffer.from(raws[1] ?? []).toString(), "data: 2\n\n");
   });
 
+  t.test("a large block keeps little memory beside its own", async (t) => {
+    const half = Buffer.alloc(2_000_000, "x");
+    const kept: number[] = [];
+    const reader = new SseReader();
+    const keep = ({ raw }: ServerEvent) => kept.push(raw.buffer.byteLength);
+    for (const part of [half, half]) reader.push(part, keep);
+    t.equal(reader.keptBytes, 4_000_000);
+    reader.push(Buffer.from("x\n\n"), keep);
+    t.strictSame([kept, reader.keptBytes], [[4_000_003], 0]);
+  });
+
   t.test("a block over the limit is refused, split anywhere, and nothing follows it", async (t) => {
     const over = Buffer.from(`data: 1\n\ndata: ${"x".repeat(100)}\n\ndata: 2\n\n`);
     for (const size of [1, 7, over.length]) {

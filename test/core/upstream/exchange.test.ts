@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { setImmediate as turnOver } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import t, { type Test } from "tap";
 import { RequestBody } from "../../../core/body/request-body.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
@@ -8,6 +11,9 @@ import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
 import { newCall } from "../../support/call.ts";
 import { recordedLog } from "../../support/log.ts";
 import { accepted, GATEWAY, swap } from "../config/files.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
 
 interface Given {
   /** True for a client that has left. */
@@ -57,23 +63,33 @@ async function setUp(t: Test, given: Given) {
     ...{ bodyFor: undefined, prepare: undefined, outputLimit: undefined, wantsUsage: false },
   };
   const got: string[] = [];
+  const events: unknown[] = [];
+  const outcomes: Outcome[] = [];
   const sink = {
     head: (status: number, headers: readonly string[]) => got.push(`${status} ${headers[1]}`),
     event: ({ data }: { data: string }) => {
-      if (data !== "") got.push(JSON.parse(data).type);
+      if (data === "") return;
+      const event = JSON.parse(data);
+      events.push(event);
+      got.push(event.type);
     },
     data: (bytes: Uint8Array) => got.push(`bytes ${JSON.stringify(Buffer.from(bytes).toString())}`),
-    end: ({ kind }: { kind: string }) => got.push(kind),
+    end(outcome: Outcome) {
+      outcomes.push(outcome);
+      got.push(outcome.kind);
+    },
   };
   const client = {
-    ...{ flush: () => {}, dropWhole: () => {}, keepAlive: () => {}, isStreamOpen: false },
+    ...{ flush: () => {}, dropWhole: () => {}, keepAlive: () => {} },
+    isStreamOpen: false as boolean,
     refusalOfSize: (_bytes: number): Outcome | undefined => undefined,
+    refusalOfRoom: (_bytes: number): Outcome | undefined => undefined,
     bug: (error: unknown) => assert.fail(String(error)),
   } satisfies ClientEnd;
   const exchange = new Exchange(call, sink, client, upstreams, clock, log);
   exchange.start();
   call.gone = gone;
-  return { exchange, client, got, call, clock, upstream };
+  return { exchange, client, got, events, outcomes, call, clock, upstream };
 }
 
 for (const [what, gone, blanks] of [
@@ -185,6 +201,75 @@ t.test("a stream without content is left for another key", async (t) => {
     t.strictSame([attemptsAt(seconds - 1), attemptsAt(seconds)], [1, 2], what);
   }
 });
+
+const IMAGE = { b64_json: "AAAA" };
+const DONE = { type: "image_generation.completed", ...IMAGE, usage: { output_tokens: 7 } };
+const encoded = (data: object) => Buffer.from(`data: ${JSON.stringify(data)}\n\n`);
+
+t.test("an image that comes as JSON though a stream was asked for becomes its event", async (t) => {
+  const { type, usage } = DONE;
+  for (const isStreamOpen of [false, true]) {
+    const { call, client, exchange, events, got } = await setUp(t, { protocol: "images" });
+    client.isStreamOpen = isStreamOpen;
+    exchange.replied(200, { "content-type": "application/json" });
+    exchange.received(Buffer.from(JSON.stringify({ created: 1, data: [IMAGE], usage })));
+    exchange.completed();
+    t.strictSame(got, ["200 text/event-stream", type, "complete"]);
+    t.strictSame(events, [{ type, usage, created_at: 1, ...IMAGE }]);
+    t.equal(call.attempts, 1, "it is not drawn again");
+  }
+});
+
+t.test("a stream ends soon after its error, which nothing can follow", async (t) => {
+  for (const protocol of ["images", "chat"] as const) {
+    const { call, clock, exchange, got, outcomes } = await setUp(t, { protocol });
+    exchange.sent();
+    exchange.replied(200, {});
+    const error = { code: "moderation_blocked", message: "no" };
+    exchange.received(encoded({ type: "error", error }));
+    t.notOk(call.taken, "a client that leaves now pays for nothing");
+    for (const [ms, over] of [
+      [4_000, []],
+      [5_000, [{ kind: "broken", errorSent: true }]],
+    ] as const) {
+      clock.ms = ms;
+      exchange.cutIfSilent(ms);
+      t.match(outcomes, over);
+      t.equal(outcomes.length, over.length);
+    }
+    t.strictSame(got, ["200 text/event-stream", "error", "broken"], protocol);
+  }
+});
+
+t.test(
+  "an event that arrives in parts counts as memory, and is let go after its call",
+  async (t) => {
+    for (const hasRoom of [true, false]) {
+      const { client, exchange, got } = await setUp(t, { protocol: "images" });
+      const counts: number[] = [];
+      client.refusalOfRoom = (bytes) => {
+        counts.push(bytes);
+        return hasRoom || counts.length < 2 ? undefined : GONE;
+      };
+      exchange.replied(200, {});
+      const event = encoded({ ...DONE, b64_json: "A".repeat(99_800) });
+      exchange.received(event.subarray(0, 70_000));
+      exchange.received(event.subarray(70_000, 90_000));
+      t.strictSame(counts, [140_000, 140_000], "memory that is kept");
+      if (hasRoom) exchange.received(event.subarray(90_000));
+      t.equal(got.at(-1), hasRoom ? "complete" : "gone");
+    }
+    const { exchange, got } = await setUp(t, { protocol: "images" });
+    exchange.replied(200, {});
+    const chunk = new WeakRef(encoded(DONE));
+    exchange.received(chunk.deref() ?? Buffer.alloc(0));
+    t.equal(got.at(-1), "complete");
+    await turnOver();
+    collectGarbage();
+    t.equal(chunk.deref(), undefined, "a slow client keeps the exchange, and not its image");
+    t.ok(exchange);
+  },
+);
 
 t.test("a page of a firewall is not read, and rests no key", async (t) => {
   const page = { "content-type": "text/html; charset=UTF-8" };

@@ -26,6 +26,9 @@ const delta: Record<"messages" | "chat" | "responses", (text: string) => string>
     `event: response.output_text.delta\ndata: ${JSON.stringify({ type: "response.output_text.delta", delta: text })}\n\n`,
 };
 
+/** Azure's, if its filter is not there. */
+const UNFILTERED = '"prompt_filter_results":[{"content_filter_results":{"error":{"code":"x"}}}]';
+
 const KINDS: readonly [Protocol, string, EventKind][] = [
   ["messages", 'event: message_stop\ndata: {"type":"message_stop"}\n\n', "terminal"],
   ["messages", 'data: {"type":"message_stop"}\n\n', "terminal"],
@@ -58,6 +61,27 @@ const KINDS: readonly [Protocol, string, EventKind][] = [
   ["responses", 'event: response.created\ndata: {"type":"response.created"}\n\n', "data"],
   ["responses", 'event: response.in_progress\ndata: {"response":{"usage":null}}\n\n', "usage"],
   ["responses", 'event: response.output_item.done\ndata: {"response":{}}\n\n', "data"],
+  ["images", 'data: {"type":"image_edit.completed","b64_json":"A"}\n\n', "terminal"],
+  ["images", 'event: image_generation.completed\ndata: {"b64_json":"A"}\n\n', "terminal"],
+  [
+    "images",
+    `data: {"type":"image_generation.partial_image","b64_json":"A",${UNFILTERED}}\n\n`,
+    "data",
+  ],
+  [
+    "images",
+    `data: {"type":"image_generation.completed","b64_json":"A",${UNFILTERED}}\n\n`,
+    "terminal",
+  ],
+  [
+    "images",
+    'data: {"type":"image_generation.completed","b64_json":"A","error":{"code":"x"}}\n\n',
+    "terminal",
+  ],
+  ["images", 'data: {"type":"image_generation.completed","error":{"code":"x"}}\n\n', "error"],
+  ["images", 'data: {"type":"image_generation.completed","error":null}\n\n', "terminal"],
+  ["images", 'data: {"error":{"code":"x"}}\n\n', "error"],
+  ["images", 'event: error\ndata: {"code":"x"}\n\n', "error"],
   ["speech", 'data: {"type":"speech.audio.done","usage":{"input_tokens":1}}\n\n', "terminal"],
   ["speech", 'data: {"type":"speech.audio.delta","audio":"AA"}\n\n', "data"],
   ["speech", "data: [DONE]\n\n", "terminal"],

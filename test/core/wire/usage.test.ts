@@ -263,3 +263,26 @@ t.test("usage of embeddings is a number above 0, whichever states it", async () 
     assertUsage(fromReply("embeddings", { usage }), { inputTokens, inputReported });
   }
 });
+
+t.test("images that are there count, of a reply and of a stream", async () => {
+  for (const [data, images] of [
+    [[{ b64_json: "A" }, { b64_json: null, url: "https://x" }], 2],
+    [[{ b64_json: "" }, { url: "" }, {}, null], 0],
+    [[], 0],
+  ] as const) {
+    assertUsage(fromReply("images", { data }), { images });
+  }
+  const type = "image_generation.completed";
+  const early = { type: "image_generation.partial_succeeded", url: "https://x" };
+  for (const [events, images] of [
+    [[{ type, b64_json: "A" }], 1],
+    [[{ type, b64_json: "" }], 0],
+    [[{ type, b64_json: "", url: "" }], 0],
+    [[{ type, b64_json: null, url: "https://x" }], 1],
+    // Seedream's images come before the end, which has their number.
+    [[early, { type, usage: { generated_images: 1, output_tokens: 9 } }], 1],
+    [[early, { type, usage: { generated_images: -1 } }], 0],
+  ] as const) {
+    assertUsage(fromStream("images", ...events).usage, { images });
+  }
+});

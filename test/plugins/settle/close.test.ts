@@ -161,10 +161,10 @@ t.test("the cost", async (t) => {
 });
 
 t.test("a post that no store takes ends the call with an error, and", async (t) => {
-  async function failing(changes: PreparedChanges): Promise<Desk> {
+  async function failing(changes: PreparedChanges, path?: string): Promise<Desk> {
     const desk = deskOf();
     desk.wallets.onPost = () => Promise.reject(new Error("no store"));
-    const { close } = await served(desk, changes);
+    const { close } = await served(desk, changes, path);
     await t.rejects(Promise.resolve(close()), /no store/);
     return desk;
   }
@@ -175,9 +175,14 @@ t.test("a post that no store takes ends the call with an error, and", async (t) 
     t.strictSame(wallets.voids, []);
   });
 
-  t.test("is voided if the whole reply was withheld, or nothing delivered", async (t) => {
-    for (const changes of [{ replyBody: {} }, { delivered: false }]) {
-      const { wallets } = await failing(changes);
+  t.test("is voided if all that it sells was withheld, or nothing delivered", async (t) => {
+    const image = { stream: true, model: perImage, body: { stream: true } };
+    for (const [changes, path] of [
+      [{ replyBody: {} }],
+      [{ delivered: false }],
+      [image, IMAGES],
+    ] as const) {
+      const { wallets } = await failing(changes, path);
       t.strictSame([wallets.latePosts, wallets.voids], [[], ["id A"]]);
     }
   });
