@@ -42,7 +42,7 @@ export { explainedCall } from "../usage/explained-call.ts";
 export { usageJson } from "../usage/usage-json.ts";
 
 export { meaningOf } from "../wire/finish-reason.ts";
-export { overflowMessage } from "../wire/overflow.ts";
+export { providerErrors } from "../wire/provider-error.ts";
 export { readUsage } from "../wire/usage/read.ts";
 export { Usage } from "../wire/usage/usage.ts";
 

@@ -204,7 +204,8 @@ export class Dispatch {
   refused(refused: Refused): void {
     const { way } = this;
     const failure = failures.refused(refused);
-    if (refused.isCounted) return this.failed(failure);
+    // A provider may bill what it has cancelled under load.
+    if (refused.isCounted) return this.failed(failure, refused.status === 499);
     if (!way) return;
     this.keyFailed = OF_THE_KEY.has(refused.fault);
     // No key changes what a provider knows. A text about an account has `says`.

@@ -241,7 +241,7 @@ export class Exchange implements AttemptListener, Flow {
    */
   private refusedInReply(refused: Refused, mayPass: boolean): boolean {
     if (!refused.triesOn && refused.says === undefined) return false;
-    this.rest(refused);
+    this.note(refused);
     if (refused.triesOn && this.tryNext()) return true;
     if (mayPass && !isForOperator(refused)) return false;
     this.cut(this.outcomeOf(refused));
@@ -272,13 +272,14 @@ export class Exchange implements AttemptListener, Flow {
     const { triesOn, fault, means } = refused;
     // Before all else: a plugin may know a text that the gateway hides, or that has another route tried.
     if (fault === "caller" && text !== undefined && this.isSentAgain(text)) return;
-    if (triesOn) this.rest(refused);
-    else this.dispatch.succeeded();
+    this.note(refused);
     const isOwn = fault === "caller" && refused.says === undefined;
     // A mistake that may be the caller's own goes on only to a route that works: another's trouble would hide its text.
     if (triesOn && (!isOwn || this.dispatch.prepare(true)) && this.tryNext()) return;
     if (!isOwn) return this.cut(this.outcomeOf(refused));
-    if (text === undefined) return this.cut(refusedUnreadably(status, retryHeaders(headers)));
+    // A text that is no JSON object was not read: it may be about the account.
+    if (text === undefined || typeof parseJson(text) !== "object")
+      return this.cut(refusedUnreadably(status, retryHeaders(headers)));
     this.passRefusal(means, text);
   }
 
@@ -296,8 +297,9 @@ export class Exchange implements AttemptListener, Flow {
     return refusedOutcome(refused, this.call, retryHeaders(this.headers, refused.retryAfterMs));
   }
 
-  /** Rests what a refusal concerns, for as long as the provider says. */
-  private rest(refused: Refused): void {
+  /** Rests what a refusal concerns, for as long as the provider says; nothing if it is of the request alone. */
+  private note(refused: Refused): void {
+    if (!refused.triesOn) return this.dispatch.succeeded();
     const statedMs = retryAfterMs(this.headers, this.clock.now()) ?? refused.retryAfterMs;
     this.dispatch.refused({ ...refused, retryAfterMs: statedMs });
   }
@@ -438,8 +440,10 @@ export class Exchange implements AttemptListener, Flow {
     if (this.over) return;
     if (this.call.stream) this.client.keepAlive(nowMs);
     if (this.status !== 0 && this.status !== 200) {
-      if (this.silentMs >= REFUSAL_BODY_MS) this.refusedBy(undefined);
-      return;
+      if (this.silentMs < REFUSAL_BODY_MS) return;
+      // Events may be whole though their connection stays open. Half a JSON text shows no firewall.
+      const text = this.whole.readRefusal();
+      return this.refusedBy(parseJson(text) === undefined ? undefined : text);
     }
     if (!this.begun && this.leftIfSlow(nowMs)) return;
     if (isSilentUntilWhole(this.call) || this.isPaused) return;
@@ -524,8 +528,8 @@ export class Exchange implements AttemptListener, Flow {
   private passError(event: ServerEvent): void {
     const refused = refusedBy(200, event.data);
     if (isForOperator(refused)) {
-      this.dispatch.refused(refused);
-      return this.cut(refusedOutcome(refused, this.call, []));
+      this.note(refused);
+      return this.cut(this.outcomeOf(refused));
     }
     this.errorSent = true;
     this.isCallersFault = refused.fault === "caller";

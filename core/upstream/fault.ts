@@ -1,5 +1,5 @@
 import { arrayOf, isObject, type JsonObject, objectOf, parseJson } from "../process/json.ts";
-import { STATUS_BY_NAME } from "../wire/provider-error.ts";
+import { providerErrors } from "../wire/provider-error.ts";
 import { type Fault, type KnownRefusal, REFUSALS } from "./refusals.ts";
 
 /** A refusal of a provider. Never its text, which may quote the request or name the operator's account. */
@@ -23,8 +23,8 @@ export interface Refused {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Names that providers give to errors. Anything else that comes in their place is not logged. */
-const NAME = /^[\w.:/-]{1,64}$/;
+/** Names that providers give to errors, not statuses. Anything else that comes in their place is not logged. */
+const NAME = /^(?![45]\d\d$)[\w.:/-]{1,64}$/;
 
 /**
  * Phrases about the account behind a key. A refusal that has one, and no row, is not passed on: to the provider, the
@@ -44,12 +44,13 @@ export function refusedBy(status: number, text: string | undefined, isUnreadPage
   const type = error.types.find((name) => NAME.test(name));
   const code = error.codes.find((name) => NAME.test(name));
   const known = REFUSALS.find((row) => matches(row, status, error));
-  const means = status === 200 ? statedStatus(error) : status;
+  const names = [...error.types, ...error.codes];
+  const means = status === 200 ? providerErrors.statusOf(names, error.message) : status;
   const stated = { status, means, type, code, retryAfterMs: error.retryAfterMs };
   if (known) {
     const { row, fault, says, elsewhere = false } = known;
     const isOfCaller = fault === "caller";
-    // The body of a success may state no status, and a failure of the provider is sent again by clients.
+    // The body of a success may state no status, and clients send a call again after a status of 500 or more.
     const known400 = isOfCaller && means >= 500 ? { means: 400 } : {};
     const isCounted = fault === "upstream";
     return {
@@ -187,17 +188,4 @@ function messageOf(stated: unknown, error: JsonObject, root: JsonObject, base: J
   const message = places.find((value) => typeof value === "string" && value !== "");
   // Z.ai puts its code before the message: `[1113][Insufficient balance …]`.
   return typeof message === "string" ? message.replace(/^(?:\[\d+\])+\[?/, "") : "";
-}
-
-/** Returns the status that an error in a successful reply stands for: a number in it, or else one by its name. */
-function statedStatus({ codes, types, message }: StatedError): number {
-  for (const code of codes) {
-    const status = Number(code);
-    if (Number.isInteger(status) && status >= 400 && status < 600) return status;
-  }
-  for (const name of [...types, ...codes]) {
-    const status = STATUS_BY_NAME.get(name);
-    if (status !== undefined) return status;
-  }
-  return /\boverloaded\b/i.test(message) ? 529 : 502;
 }

@@ -25,7 +25,7 @@ interface Signs {
   readonly status?: readonly number[];
   /** `error.type`, `error.status` (Google) or `__type` (Amazon). */
   readonly type?: string;
-  /** `error.code`, a `reason` (Google) or the `error_code` (Anthropic) in its details, `base_resp.status_code` or `http_code` (MiniMax). */
+  /** `error.code`, a `reason` (Google) or the `error_code` (Anthropic) in its details, or `base_resp.status_code` (MiniMax). */
   readonly code?: string;
   /**
    * Words of the message. Without a code they match its beginning, if they can: the rest of it may quote the customer's
@@ -244,14 +244,12 @@ export const REFUSALS: readonly KnownRefusal[] = [
   ...minimax(["1008"], "balance", "account"),
   ...minimax(["1004", "2049"], "key", "key"),
   ...minimax(["1002", "1039", "1041", "2056"], "limit", "limit"),
-  ...minimax(["2013"], "request", "caller"),
   ...minimax(["1026", "1027"], "filter", "caller", FILTERED),
   known("minimax/filter", "caller", MINIMAX, {
     words: /^(?:status_code=\d+, )?(?:input|output) new_sensitive/i,
     says: FILTERED,
   }),
   ...minimax(["1000", "1001", "1013", "1024", "1033"], "fails", "upstream"),
-  ...zai([400], ["1210", "1213", "1214", "1215", "1261", "1300", "1301"], "request", "caller"),
   ...zai([400, 401], ["1000", "1001", "1002", "1003", "1004"], "key", "key"),
   ...zai(
     [400, 401, 403, 429],

@@ -41,7 +41,7 @@ const KEYS_FIRST = 2;
 export function chooseWay(wanted: Wanted, upstreams: ConnectedUpstreams): Way | undefined {
   const { tried, keyFailed } = wanted;
   const last = tried.at(-1);
-  const keys = tried.filter(({ upstream }) => upstream === last?.upstream).length;
+  const keys = tried.filter(({ route }) => route === last?.route).length;
   const sameUpstream =
     last && keyFailed && keys < KEYS_FIRST ? wayBy(last.route, wanted, upstreams) : undefined;
   if (sameUpstream) return sameUpstream;

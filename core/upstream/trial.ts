@@ -33,7 +33,7 @@ export async function tryRoute(
 ): Promise<Tried> {
   const protocol =
     wanted ?? (["messages", "chat", "responses"] as const).find((one) => upstream.speaks(one));
-  if (!protocol) return { served: false, reason: "only models that write text can be tried" };
+  if (!protocol) return { served: false, reason: "this upstream writes no text" };
   const { upstreamPath: path } = endpointAt("", protocol);
   const body = bodyFor(protocol, upstream, route);
   const content = { contentType: "application/json", body };

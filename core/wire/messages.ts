@@ -99,8 +99,6 @@ export const messages: Wire = {
   },
 
   stage(event): Stage {
-    if (startsWith(event.raw, BLOCK_EVENT) && !startsWith(event.raw, BLOCK_START))
-      return "delivered";
     const data = objectOf(parseJson(event.data));
     const type = data?.["type"] ?? event.type;
     switch (type) {
@@ -108,9 +106,13 @@ export const messages: Wire = {
         const block = objectOf(data?.["content_block"]);
         return block?.["type"] === "text" && block["text"] === "" ? "begun" : "delivered";
       }
-      case "content_block_delta":
+      case "content_block_delta": {
+        const { type: _, ...content } = objectOf(data?.["delta"]) ?? {};
+        return Object.values(content).every((value) => value === "") ? "begun" : "delivered";
+      }
+      // A block with content was delivered before.
       case "content_block_stop":
-        return "delivered";
+        return "begun";
       case "message_start":
         return arrayOf(objectOf(data?.["message"])?.["content"]).length > 0 ? "delivered" : "begun";
       case "message_delta":

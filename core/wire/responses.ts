@@ -82,7 +82,7 @@ export const responses: Wire = {
 
   judge(body) {
     const { status, output } = body;
-    const hasOutput = Array.isArray(output) && output.length > 0;
+    const hasOutput = arrayOf(output).some((item) => !isEmptyItem(item));
     switch (status) {
       case "failed":
         return "free";
@@ -107,27 +107,19 @@ export const responses: Wire = {
   },
 
   stage(event): Stage {
-    const type = typeOf(event);
+    const data = objectOf(parseJson(event.data)) ?? {};
+    const type = event.type ?? data["type"];
     switch (type) {
-      case ITEM_ADDED: {
-        const item = objectOf(objectOf(parseJson(event.data))?.["item"]);
-        const isEmpty = item?.["type"] === "message" && arrayOf(item["content"]).length === 0;
-        return isEmpty ? "begun" : "delivered";
-      }
-      case "response.content_part.added": {
-        const part = objectOf(objectOf(parseJson(event.data))?.["part"]);
-        return part?.["type"] === "output_text" && part["text"] === "" ? "begun" : "delivered";
-      }
       case "response.failed":
         return "refused";
       case "response.completed":
       case "response.incomplete": {
-        const response = objectOf(objectOf(parseJson(event.data))?.["response"]) ?? {};
-        if (arrayOf(response["output"]).length > 0) return "delivered";
+        const response = objectOf(data["response"]) ?? {};
+        if (arrayOf(response["output"]).some((item) => !isEmptyItem(item))) return "delivered";
         return isFiltered(response) ? "refused" : "begun";
       }
       default:
-        if (isOfPart(type)) return "delivered";
+        if (isOfPart(type)) return isEmptyEvent(data) ? "begun" : "delivered";
         return typeof type === "string" && type.startsWith("response.") ? "begun" : "none";
     }
   },
@@ -167,6 +159,22 @@ function eventOf(type: string, sequence_number: number, fields: JsonObject): str
 
 function isFiltered(response: JsonObject): boolean {
   return objectOf(response["incomplete_details"])?.["reason"] === "content_filter";
+}
+
+/** Returns true for an event about an item, a part or a text without content. */
+function isEmptyEvent({ delta, item, part, ...event }: JsonObject): boolean {
+  if (delta !== undefined) return delta === "";
+  return item === undefined ? isEmptyPart(part ?? event) : isEmptyItem(item);
+}
+
+function isEmptyItem(item: unknown): boolean {
+  const { type, content } = objectOf(item) ?? {};
+  return type === "message" && arrayOf(content).every(isEmptyPart);
+}
+
+function isEmptyPart(part: unknown): boolean {
+  const { text, refusal } = objectOf(part) ?? {};
+  return text === "" || refusal === "";
 }
 
 /**

@@ -28,9 +28,9 @@ export function isDone(event: ServerEvent): boolean {
 }
 
 /**
- * How far an event brings a stream. `begun`: its head, the start of a text whose content follows, or an end without output. `refused`: it ends in a refusal, or
- * Responses says that it failed. `failed`: it ends because the provider could not go on. `delivered`: it carries an item, a
- * block, a name, a part, text, an image or audio.
+ * How far an event brings a stream. `begun`: its head, a block, part or text without content, or an end without output.
+ * `refused`: it ends in a refusal, or Responses says that it failed. `failed`: it ends because the provider could not go on.
+ * `delivered`: it carries an item, a block, a name, a part, text, an image or audio.
  */
 export type Stage = "none" | "begun" | "refused" | "failed" | "delivered";
 

@@ -4,8 +4,8 @@ const YEAR = "20\\d\\d";
 const MONTH = "(?:0[1-9]|1[0-2])";
 const DAY = "(?:0[1-9]|[12]\\d|3[01])";
 const DATE = `[-@](?:${YEAR}${MONTH}${DAY}|${YEAR}-${MONTH}-${DAY}|${MONTH}${DAY})`;
-/** Bedrock's: `-v1:0`, `-1:0`, and `-v1` behind a number, since other names end in `-v4`. */
-const RELEASE = "-v?\\d+:\\d+|(?<=\\d)-v\\d+";
+/** Bedrock's: `-v1:0`, `-1:0` if no version stands before it, and `-v1` behind a number, since other names end in `-v4`. */
+const RELEASE = "-v\\d+:\\d+|(?<=[a-z])-\\d+:\\d+|(?<=\\d)-v\\d+";
 /** The end of a snapshot's name: `-20251001`, `@20251001`, `-2025-10-01`, `-1001`, a release, or both. */
 const SNAPSHOT = new RegExp(`(?:${DATE}(?:${RELEASE})?|${RELEASE})$`);
 /** A provider, as `anthropic/`, or a region and a provider, as `us.anthropic.`. */

@@ -118,9 +118,10 @@ export class EventMeter implements Sink {
       return this.client.end(outcome);
     }
     if (this.stage === "none" || this.stage === "failed") return this.client.end(INVALID);
-    // A complete stream costs its usage, even without any text, unless it only refuses.
-    if (this.stage !== "refused") call.delivered = true;
     this.client.end(outcome);
+    // A complete stream costs its usage, even without any text, unless it only refuses: also if a translation has written
+    // the refusal as text, perhaps just now.
+    call.delivered = this.stage !== "refused";
   }
 
   /** Reads an unstreamed JSON reply, which core has judged. */

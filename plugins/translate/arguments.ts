@@ -142,6 +142,10 @@ export class ObjectScanner {
 
   push(text: string): void {
     for (let i = 0; i < text.length; i += 1) {
+      if (this.inString) {
+        i = this.endOfString(text, i);
+        continue;
+      }
       const char = text.charCodeAt(i);
       if (this.state === "inside") this.step(char);
       else if (isSpace(char)) continue;
@@ -157,13 +161,27 @@ export class ObjectScanner {
     this.depth = 1;
   }
 
-  private step(char: number): void {
-    if (this.inString) {
-      if (this.escaped) this.escaped = false;
-      else if (char === BACKSLASH) this.escaped = true;
-      else if (char === QUOTE) this.inString = false;
-      return;
+  /** Returns the place of the quote that ends the string, or the end of the text. Searches: most of a long call is strings. */
+  private endOfString(text: string, from: number): number {
+    let at = this.escaped ? from + 1 : from;
+    this.escaped = false;
+    while (true) {
+      const quote = text.indexOf('"', at);
+      const end = quote === -1 ? text.length : quote;
+      let slashes = end;
+      while (slashes > at && text.charCodeAt(slashes - 1) === BACKSLASH) slashes -= 1;
+      const isEscaped = (end - slashes) % 2 === 1;
+      if (quote !== -1 && isEscaped) {
+        at = quote + 1;
+        continue;
+      }
+      this.escaped = isEscaped;
+      this.inString = quote === -1;
+      return end;
     }
+  }
+
+  private step(char: number): void {
     if (char === QUOTE) this.inString = true;
     else if (char === OPEN_BRACE || char === OPEN_BRACKET) this.depth += 1;
     else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {

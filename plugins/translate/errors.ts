@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, overflowMessage, parseJson } from "../../core/plugin/index.ts";
+import { isObject, type JsonObject, parseJson, providerErrors } from "../../core/plugin/index.ts";
 import type { ChatError, MessagesError } from "./types.ts";
 
 /** The tokens of a request that does not fit, and of the model's window. */
@@ -33,36 +33,17 @@ export function chatErrorToMessages(
   return describeChatError(status, error, message, estimate);
 }
 
-/**
- * Translates a Chat error inside a 200: a whole body, or an event of a stream. Uses the error's
- * numeric code as the status if it has one, otherwise 502.
- */
+/** Translates an error of Chat or Responses inside a 200: a whole body, or an event of a stream. */
 export function chatErrorIn200(body: JsonObject): Reply<MessagesError> {
   const error = isObject(body["error"]) ? body["error"] : body;
-  const status = [error["code"], error["status"], body["code"], body["status"]].find(isErrorStatus);
   const message = messageOf(body) ?? "Upstream reported an error";
-  const reply = describeChatError(status ?? 502, error, message);
-  const vague = reply.body.error.type === "api_error";
-  return vague && /overloaded/i.test(message)
-    ? messagesError(529, "overloaded_error", message)
-    : reply;
+  return describeChatError(statusIn(body, error, message), error, message);
 }
 
-/** The statuses of the codes with which Responses reports an error in a reply with status 200. */
-const CODES: Readonly<Record<string, number>> = {
-  invalid_prompt: 400,
-  invalid_image: 400,
-  image_too_large: 400,
-  rate_limit_exceeded: 429,
-  server_is_overloaded: 529,
-  slow_down: 529,
-};
-
-/** Translates the error of a failed response, whole or as an event of a stream. */
-export function responsesErrorIn200(error: JsonObject): Reply<MessagesError> {
-  const { code } = error;
-  const status = typeof code === "string" ? CODES[code] : undefined;
-  return chatErrorIn200({ error: { ...error, ...(status !== undefined && { status }) } });
+function statusIn(body: JsonObject, error: JsonObject, message: string): number {
+  const { type, code, status, http_code } = error;
+  const names = [type, code, status, http_code, body["code"], body["status"]];
+  return providerErrors.statusOf(names, message);
 }
 
 /** The errors of Chat by the types of Messages. */
@@ -88,8 +69,8 @@ export function messagesErrorToChat(status: number, body: unknown): Reply<ChatEr
   const known = isKnown ? CHAT_ERRORS[type] : undefined;
   if (known) return chatError(known[0], known[1], message, known[2]);
   if (type === "invalid_request_error") return chatError(400, type, message, overflowCode(message));
-  // An error in a reply with a success status is the upstream's fault.
-  const kept = type === "api_error" ? Math.max(status, 500) : status >= 400 ? status : 502;
+  const stated = status >= 400 ? status : statusIn({}, error ?? {}, message);
+  const kept = type === "api_error" ? Math.max(status, 500) : stated;
   return chatError(kept, kept >= 500 ? "server_error" : "invalid_request_error", message, null);
 }
 
@@ -123,7 +104,7 @@ function describeChatError(
   estimate?: () => OverflowSizes | undefined,
 ): Reply<MessagesError> {
   const code = error?.["code"];
-  const overflow = overflowMessage({ status, code, message }, estimate);
+  const overflow = providerErrors.overflowMessage({ status, code, message }, estimate);
   if (overflow !== undefined) return messagesError(400, "invalid_request_error", overflow);
   if (status === 429 && code === "insufficient_quota") {
     return messagesError(402, "billing_error", message);
@@ -161,7 +142,9 @@ function messagesStatus(status: number): [number, string] {
 }
 
 function overflowCode(message: string): string | null {
-  return overflowMessage({ status: 400, message }) === undefined ? null : "context_length_exceeded";
+  return providerErrors.overflowMessage({ status: 400, message }) === undefined
+    ? null
+    : "context_length_exceeded";
 }
 
 function messagesError(status: number, type: string, message: string): Reply<MessagesError> {
@@ -202,8 +185,4 @@ function parsed(body: unknown): unknown {
 
 function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
-}
-
-function isErrorStatus(value: unknown): value is number {
-  return typeof value === "number" && Number.isInteger(value) && value >= 400 && value <= 599;
 }

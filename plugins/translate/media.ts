@@ -63,7 +63,8 @@ function unescaped(data: string): string {
 
 /** Leaves a percent sign as it is that is followed by no two digits. `unescape` reads 20 MB of them in a third of a second. */
 function percentDecode(text: string): Buffer {
-  return Buffer.from(unescape(Buffer.from(text).toString("latin1")), "latin1");
+  const bytes = Buffer.from(text).toString("latin1").replaceAll("%u", "%25u");
+  return Buffer.from(unescape(bytes), "latin1");
 }
 
 /** Returns true if the path of a URL ends in `.pdf`. Ignores query and fragment. */

@@ -39,10 +39,15 @@ export function translateRequest(
   const translatedFrom = isPassed(target, body) ? undefined : target.client;
   const made = edited({ ...draft.body }, target.to, target.profile, translatedFrom);
   if (!made.ok) return made;
-  const isNamed = dropped.length + made.dropped.length > 0;
-  const names = isNamed ? [...new Set([...dropped, ...made.dropped])] : dropped;
+  const all = [...dropped, ...made.dropped];
+  const names = all.length > 0 ? [...new Set(all.map((name) => sentName(name, body)))] : dropped;
   const stops = given ? { sequences, awaitsReport: mayThink(made.body) } : undefined;
   return { ok: true, body: { ...made.body }, dropped: names, context: { ...context, stops } };
+}
+
+/** A client of Chat may ask for thinking by either field. */
+function sentName(name: string, { reasoning_effort: effort, thinking }: JsonObject): string {
+  return name === "reasoning_effort" && effort == null && thinking != null ? "thinking" : name;
 }
 
 /** Reads the client's request into Messages, and writes it for the upstream. */

@@ -20,27 +20,22 @@ import { until } from "../support/until.ts";
 const TOKENS: Directive = { input_tokens: 1000, output_tokens: 500 };
 
 t.test("billing", async (t) => {
-  let gateway: TestGateway;
-  let detached: Awaited<ReturnType<typeof startOneReplyUpstream>>;
-
-  t.before(async () => {
-    // A provider that reports image tokens separately from its input, unlike the simulated ones.
-    detached = await startOneReplyUpstream({
-      id: "chatcmpl-1",
-      object: "chat.completion",
-      created: 1,
-      model: "MiniMax-M3",
-      choices: [
-        { index: 0, message: { role: "assistant", content: "a cat" }, finish_reason: "stop" },
-      ],
-      usage: { prompt_tokens: 100, completion_tokens: 20, image_tokens: 300, total_tokens: 420 },
-    });
-    gateway = await startGateway({
-      config: {
-        catalogue: wholeCatalogueOfTests(),
-        upstreams: { minimax: { protocols: { chat: detached.url } } },
-      },
-    });
+  // A provider that reports image tokens separately from its input, unlike the simulated ones.
+  const detached = await startOneReplyUpstream({
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    created: 1,
+    model: "MiniMax-M3",
+    choices: [
+      { index: 0, message: { role: "assistant", content: "a cat" }, finish_reason: "stop" },
+    ],
+    usage: { prompt_tokens: 100, completion_tokens: 20, image_tokens: 300, total_tokens: 420 },
+  });
+  const gateway = await startGateway({
+    config: {
+      catalogue: wholeCatalogueOfTests(),
+      upstreams: { minimax: { protocols: { chat: detached.url } } },
+    },
   });
   t.teardown(async () => {
     await gateway.close();

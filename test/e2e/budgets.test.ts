@@ -1,7 +1,7 @@
 import t from "tap";
-import { admin, type Customer, createCustomer, wallet } from "../support/admin.ts";
+import { admin, createCustomer, wallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { noCallsInFlight } from "../support/proof.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
@@ -13,14 +13,10 @@ const CALLS_MAX = 50;
 
 /** The share that one caller may use, so that others are still served. */
 t.test("a gateway with small budgets", async (t) => {
-  let gateway: TestGateway;
-  let honest: Customer;
-  t.before(async () => {
-    gateway = await startGateway({
-      config: { limits: { body_mb: 4, bodies_mb: 10, calls_max: CALLS_MAX } },
-    });
-    honest = await createCustomer(gateway, { creditVnd: 100_000 });
+  const gateway = await startGateway({
+    config: { limits: { body_mb: 4, bodies_mb: 10, calls_max: CALLS_MAX } },
   });
+  const honest = await createCustomer(gateway, { creditVnd: 100_000 });
   t.teardown(() => gateway.close());
 
   async function served(): Promise<number> {

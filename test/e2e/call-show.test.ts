@@ -5,7 +5,7 @@ import postgres from "postgres";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 import { runCli } from "../plugins/admin/cli-runs.ts";
-import { admin, type Customer, createCustomer } from "../support/admin.ts";
+import { admin, createCustomer } from "../support/admin.ts";
 import { billedCalls } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { withLedger } from "../support/ledger-sql.ts";
@@ -18,17 +18,12 @@ const TOKENS = { input_tokens: 1000, output_tokens: 501 };
 t.test("the explanation of a call's cost", async (t) => {
   let gateway: TestGateway;
   /** With 5% of the account's own, 1% for the day and 1% permanent. */
-  let customer: Customer;
-  let other: Customer;
-
-  t.before(async () => {
-    gateway = await startGateway({ plugins: PROMOTED });
-    customer = await createCustomer(gateway, { creditVnd: 10_000_000 });
-    const path = `/accounts/${customer.accountId}/discount`;
-    const set = await admin(gateway, "POST", path, { discount_bps: 500, reason: "a test" });
-    assert.equal(set.status, 200);
-    other = await createCustomer(gateway, { creditVnd: 1_000 });
-  });
+  gateway = await startGateway({ plugins: PROMOTED });
+  const customer = await createCustomer(gateway, { creditVnd: 10_000_000 });
+  const path = `/accounts/${customer.accountId}/discount`;
+  const set = await admin(gateway, "POST", path, { discount_bps: 500, reason: "a test" });
+  assert.equal(set.status, 200);
+  const other = await createCustomer(gateway, { creditVnd: 1_000 });
   t.teardown(() => gateway.close());
 
   const idOf = ({ headers, status, text }: Answer) => {

@@ -1,6 +1,5 @@
 import t from "tap";
 import { billedCalls, customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { asking, eventsOf, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
@@ -33,10 +32,7 @@ const STEPS = [
 type Json = any;
 
 t.test("Codex works on Grok, which has other kinds of tools", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   const codex = (input: Json[], more: object = {}) => ({
     ...{ model: MODEL, stream: true, store: false, input, tools: TOOLS, tool_choice: "auto" },

@@ -1,7 +1,6 @@
 import t from "tap";
 import { assertNotCharged, billedCall, billedCalls, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { asking, eventsOf, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -38,10 +37,7 @@ function later(model: string, item: unknown): Readonly<Record<string, unknown>> 
 }
 
 t.test("a compaction", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
-  });
+  const gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
 
   for (const model of MODELS) {
     t.test(`${model}: one sealed item, which every other model reads`, async (t) => {

@@ -1,6 +1,5 @@
 import t from "tap";
 import { assertBalance, billedCalls, customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { asking, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -25,6 +24,11 @@ const TOOL_CALLS: Directive = {
   ],
 };
 const REPORTED: Directive = { input_tokens: 1234, output_tokens: 567 };
+
+const MESSAGE = {
+  ...{ id: "msg_1", type: "message", role: "assistant", model: "m", content: [] },
+  ...{ stop_reason: null, stop_sequence: null },
+};
 
 /** Ways in which a provider replies and reports; both protocols support each of them. */
 const WAYS: Readonly<Record<string, Directive>> = {
@@ -143,10 +147,7 @@ function itemsOf(prompt: string): object {
 }
 
 t.test("a translated call costs the same as untranslated, to the µđ", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   /** The usage records of consecutive calls on one endpoint. */
   async function billed(path: string, bodies: readonly object[]) {
@@ -212,6 +213,39 @@ t.test("a translated call costs the same as untranslated, to the µđ", async (t
         t.strictSame(messages[at], responses[at], `Messages, ${way}, ${stream}`);
         t.strictSame(chat[at], responses[at], `Chat, ${way}, ${stream}`);
       }
+    }
+  });
+
+  t.test("for a refusal before any text: nothing, though its client may read why", async (t) => {
+    const usage = { input_tokens: 1234, output_tokens: 5 };
+    const why = { type: "refusal", category: "general_harms", explanation: "I must not." };
+    const block = [
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      { type: "content_block_stop", index: 0 },
+    ];
+    const events = (blocks: readonly { type: string }[], stop_details: object | null) =>
+      [
+        { type: "message_start", message: { ...MESSAGE, usage } },
+        ...blocks,
+        { type: "message_delta", delta: { stop_reason: "refusal", stop_details }, usage },
+        { type: "message_stop" },
+      ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    const ways = [events([], why), events(block, null), events(block, why)];
+    for (const path of [paths.messages, paths.chat, paths.responses]) {
+      const bodies = ways.map((reply) => {
+        const content = asking({ reply });
+        const input =
+          path === paths.responses ? { input: content } : { messages: [{ role: "user", content }] };
+        return {
+          model: "claude-opus-5-5",
+          stream: true,
+          ...input,
+          ...(path === paths.messages && { max_tokens: 9 }),
+        };
+      });
+      const records = await billed(path, bodies);
+      const costs = records.map(({ status, cost_vnd }) => `${status} ${cost_vnd}`);
+      t.strictSame(costs, ["200 0", "200 0", "200 0"], path);
     }
   });
 

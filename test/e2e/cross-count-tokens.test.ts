@@ -1,10 +1,10 @@
 import Anthropic from "@anthropic-ai/sdk";
 import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
-import { type Customer, usage, wallet } from "../support/admin.ts";
+import { usage, wallet } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
 import { wholeCatalogueOfTests } from "../support/catalogue.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { get, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
@@ -14,13 +14,9 @@ const UNCHATTY = new Set(["req/gpt-image-2", "req/gpt-4o-mini-tts"]);
 const TURN = { role: "user" as const, content: "How many tokens are in this sentence?" };
 
 t.test("POST /v1/messages/count_tokens", async (t) => {
-  let gateway: TestGateway;
-  let customer: Customer;
-  t.before(async () => {
-    gateway = await sharedGateway({ catalogue: wholeCatalogueOfTests() });
-    // Too little for any call.
-    customer = await customerWith(gateway, "0.000001");
-  });
+  const gateway = await sharedGateway({ catalogue: wholeCatalogueOfTests() });
+  // Too little for any call.
+  const customer = await customerWith(gateway, "0.000001");
 
   const count = (body: unknown, headers?: Record<string, string>) =>
     post(gateway, PATH, customer, body, headers);

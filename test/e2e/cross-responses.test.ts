@@ -1,6 +1,5 @@
 import t from "tap";
 import { billedCall, customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { asking, bodies, eventsOf, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -27,10 +26,7 @@ const withoutIds = (value: unknown) =>
   );
 
 t.test("a Responses client on models of other protocols", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   const ask = async (directive: Directive, more: object) => {
     const customer = await customerWith(gateway);

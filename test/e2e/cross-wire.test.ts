@@ -1,6 +1,5 @@
 import t from "tap";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { asking, deliveredText, eventsOf, paths, post, reload } from "../support/requests.ts";
@@ -37,10 +36,7 @@ const WIRES: readonly Directive[] = [
 ];
 
 t.test("translated replies on the wire", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   async function ask(
     { path, model }: Crossed,

@@ -1,7 +1,7 @@
 import t from "tap";
 import { committedWallet, usage } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { microVnd } from "../support/proof.ts";
 import { asking, paths, post } from "../support/requests.ts";
 
@@ -84,13 +84,10 @@ const plain = {
 };
 
 t.test(`${CALLS} calls at once with input that no request shows, on 50,000 đ`, async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    const sold = { features: ALLOWED };
-    gateway = await startGateway({
-      config: { upstreams: { anthropic: sold, openai: sold } },
-      plugins: { alias: { unknown: "refuse" } },
-    });
+  const sold = { features: ALLOWED };
+  const gateway = await startGateway({
+    config: { upstreams: { anthropic: sold, openai: sold } },
+    plugins: { alias: { unknown: "refuse" } },
   });
   t.teardown(() => gateway.close());
 

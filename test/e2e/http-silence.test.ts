@@ -1,8 +1,8 @@
 import t from "tap";
-import { type Customer, createCustomer } from "../support/admin.ts";
+import { createCustomer } from "../support/admin.ts";
 import { bodyOf, type CallPath } from "../support/ask.ts";
 import { type Download, download } from "../support/download.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { assertReconciled, noCallsInFlight } from "../support/proof.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
@@ -11,12 +11,8 @@ import { RawClient, rawPost } from "../support/raw-client.ts";
 const SILENCE_MS = 66_000;
 
 t.test("a stream that is silent", { jobs: 16 }, async (t) => {
-  let gateway: TestGateway;
-  let customer: Customer;
-  t.before(async () => {
-    gateway = await startGateway();
-    customer = await createCustomer(gateway, { creditVnd: 1_000 });
-  });
+  const gateway = await startGateway();
+  const customer = await createCustomer(gateway, { creditVnd: 1_000 });
   t.teardown(async () => {
     await noCallsInFlight(gateway);
     await assertReconciled(gateway);

@@ -1,7 +1,6 @@
 import t from "tap";
 import { CHAT_MODEL, MESSAGES_MODEL } from "../support/ask.ts";
 import { billedCall, customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { noCallsInFlight, spent } from "../support/proof.ts";
 import { bodies, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -13,11 +12,7 @@ const TEXT = "word ".repeat(40);
 const NUMBERS = [1e12, Number.MAX_SAFE_INTEGER];
 
 t.test("a provider that reports more tokens than its model can have", async (t) => {
-  let gateway: TestGateway;
-
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   for (const tokens of NUMBERS) {
     for (const protocol of ["messages", "chat", "responses"] as const) {

@@ -1,7 +1,6 @@
 import t from "tap";
 import { committedWallet, usage } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { bodies, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
@@ -103,10 +102,7 @@ const rows: readonly Row[] = [
 ];
 
 t.test("input that the text of a request does not show is held for", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   /** Sends the calls at once. Returns how many were served, and refused for want of money. */
   async function served({ protocol, model, more, reported }: Row, creditVnd: number) {

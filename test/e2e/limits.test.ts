@@ -1,19 +1,14 @@
 import t from "tap";
 import { type Customer, usage } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { setRateLimit } from "../support/ledger-sql.ts";
 import { type Answer, bodies, get, openStream, paths, post, reload } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
 
 t.test("the table of limits", async (t) => {
-  let gateway: TestGateway;
-  let customer: Customer;
-  t.before(async () => {
-    gateway = await sharedGateway();
-    customer = await customerWith(gateway);
-  });
+  const gateway = await sharedGateway();
+  const customer = await customerWith(gateway);
 
   t.test("calls per minute and key", async (t) => {
     const call = (caller: Customer, more?: object) =>

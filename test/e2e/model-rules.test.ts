@@ -2,7 +2,6 @@ import t from "tap";
 import { runAgent } from "../support/agent.ts";
 import { customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
@@ -547,10 +546,7 @@ const PLAIN = {
 };
 
 t.test("models take what the gateway sends", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
-  });
+  const gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
 
   for (const { why, protocol, models, change, headers, dropped, left } of EDITS) {
     t.test(`${protocol}: ${why}`, async (t) => {

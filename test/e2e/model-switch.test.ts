@@ -3,7 +3,6 @@ import t from "tap";
 import { runAgent } from "../support/agent.ts";
 import { customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { asking, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
@@ -16,10 +15,7 @@ const MODELS = [
 const TOOLS = [{ name: "look", input_schema: { type: "object" as const, properties: {} } }];
 
 t.test("a conversation changes its model", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
-  });
+  const gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
 
   for (const protocol of ["messages", "chat"] as const) {
     for (const dropsUnknown of protocol === "chat" ? [false, true] : [false]) {

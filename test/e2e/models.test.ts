@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { parse } from "yaml";
-import type { Customer } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { get } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -58,12 +56,8 @@ function extras(entry: Entry): object {
 }
 
 t.test("GET /v1/models", async (t) => {
-  let gateway: TestGateway;
-  let customer: Customer;
-  t.before(async () => {
-    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
-    customer = await customerWith(gateway, "0.000001");
-  });
+  const gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
+  const customer = await customerWith(gateway, "0.000001");
   // biome-ignore lint/suspicious/noExplicitAny: the answer is compared field by field
   const list = async (headers = {}, query = ""): Promise<any> => {
     const answer = await get(gateway, `/v1/models${query}`, customer, headers);

@@ -6,15 +6,11 @@ import { makePng } from "../../plugins/simulator/png.ts";
 import type { Customer } from "../support/admin.ts";
 import { assertBalance, billedCall, customerWith } from "../support/billed.ts";
 import { wholeCatalogueOfTests } from "../support/catalogue.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { asking, bodies } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
 t.test("OpenAI's official client", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway({ catalogue: wholeCatalogueOfTests() });
-  });
+  const gateway = await sharedGateway({ catalogue: wholeCatalogueOfTests() });
 
   async function client(creditVnd?: string): Promise<{ openai: OpenAI; customer: Customer }> {
     const customer = await customerWith(gateway, creditVnd);

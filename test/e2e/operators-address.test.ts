@@ -1,18 +1,14 @@
 import t from "tap";
 import { freePort } from "../support/free-port.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { paths } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
 t.test("admin.listen", async (t) => {
-  let gateway: TestGateway;
-  let operators: string;
-  t.before(async () => {
-    const port = await freePort();
-    operators = `http://127.0.0.1:${port}`;
-    gateway = await startGateway({ config: { admin: { listen: { port } } } });
-  });
+  const port = await freePort();
+  const operators = `http://127.0.0.1:${port}`;
+  const gateway = await startGateway({ config: { admin: { listen: { port } } } });
   t.teardown(() => gateway.close());
 
   const ask = async (url: string, method = "GET") => {

@@ -1,6 +1,5 @@
 import t from "tap";
 import { customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 import { makeState } from "../support/strict/state.ts";
@@ -252,10 +251,7 @@ const ROWS: readonly Row[] = [
 ];
 
 t.test("ordinary requests pass", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   for (const { client, path, body, headers, leftOut } of ROWS) {
     t.test(`of ${client}`, async (t) => {

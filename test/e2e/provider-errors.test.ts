@@ -1,7 +1,6 @@
 import t from "tap";
 import { customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { asking, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 
@@ -60,13 +59,11 @@ const OVERFLOWS: readonly (readonly [model: string, body: unknown, sizes: RegExp
   ],
 ];
 
+const TRANSLATED = { type: "invalid_request_error", message: /^prompt is too long: / };
 const OVERFLOW = { code: "context_length_exceeded", message: /^Range of input length/ };
 
 t.test("agents understand the errors of providers", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
-  });
+  const gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
 
   const failing = (status: number, body: unknown, more: object = {}) => [
     { role: "user", content: asking({ status, body: JSON.stringify(body), ...more }) },
@@ -112,10 +109,11 @@ t.test("agents understand the errors of providers", async (t) => {
     async (t) => {
       const customer = await customerWith(gateway);
       const error = { message: "Range of input length should be [1, 997952]" };
-      for (const body of [
-        { error: { ...error, code: "invalid_parameter_error" } },
-        { ...error, code: "InvalidParameter", request_id: "r" },
-      ]) {
+      for (const [body, streamed] of [
+        // An error event of Chat passes as it is.
+        [{ error: { ...error, code: "invalid_parameter_error" } }, 200],
+        [{ ...error, code: "InvalidParameter", request_id: "r" }, 400],
+      ] as const) {
         for (const stream of [false, true]) {
           const event = `id:1\nevent:error\n:HTTP_STATUS/400\ndata:${JSON.stringify(body)}\n\n`;
           const content = asking({ reply: stream ? [event] : body });
@@ -123,14 +121,36 @@ t.test("agents understand the errors of providers", async (t) => {
           const request = { model: "qwen3.7-max", stream, max_tokens: 100, messages };
           const native = await post(gateway, paths.chat, customer, request);
           const name = `${stream} ${native.status} ${native.text}`;
+          t.equal(native.status, stream ? streamed : 400, name);
           if (native.status === 200) t.match(native.text, /data:.*Range of input length/, name);
-          else t.match(native, { status: 400, json: { error: OVERFLOW } }, name);
+          else t.match(native.json.error, OVERFLOW, name);
           const translated = await post(gateway, paths.messages, customer, request);
-          t.match(translated.text, /"prompt is too long: /, `${stream} ${translated.text}`);
+          t.equal(translated.status, 400, translated.text);
+          t.match(translated.json.error, TRANSLATED, translated.text);
         }
       }
     },
   );
+
+  t.test("an event that refuses the request is no failure, translated too", async (t) => {
+    const customer = await customerWith(gateway);
+    const tools = [{ name: "f", input_schema: { type: "object" } }];
+    const code = "data_inspection_failed";
+    const text = { choices: [{ index: 0, delta: { content: "a" } }] };
+    const failed = { type: "response.failed", response: { error: { code, message: "No." } } };
+    for (const [model, events, status] of [
+      ["qwen3.7-max", [{ error: { code, message: "No." } }], 400],
+      ["qwen3.7-max", [text, { error: { code, message: "No." } }], 200],
+      ["gpt-5.6-sol", [failed], 400],
+    ] as const) {
+      const reply = events.map((event) => `data: ${JSON.stringify(event)}\n\n`);
+      const messages = [{ role: "user", content: asking({ reply }) }];
+      const request = { model, stream: true, max_tokens: 100, tools, messages };
+      const translated = await post(gateway, paths.messages, customer, request);
+      t.equal(translated.status, status, translated.text);
+      t.match(translated.text, /"type":"invalid_request_error","message":"No\."/);
+    }
+  });
 
   t.test("Claude behind another provider says it in Claude's words", async (t) => {
     const customer = await customerWith(gateway);

@@ -6,10 +6,9 @@ import t from "tap";
 import { Gateway } from "../../core/boot/gateway.ts";
 import { endpoints } from "../../core/catalogue/endpoint.ts";
 import { loadConfig } from "../../core/config/load.ts";
-import type { Route } from "../../core/plugin/router.ts";
 import { createLog } from "../../core/process/log.ts";
 import { customerWith } from "../support/billed.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { testConfig, writeConfig } from "../support/gateway-config.ts";
 import { copyEmptyLedger } from "../support/ledger-template.ts";
 import { bodies, paths, post } from "../support/requests.ts";
@@ -31,28 +30,20 @@ const CALLS = [
 ] as const;
 
 t.test("no stray access", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway();
-  });
+  const gateway = await startGateway();
   t.teardown(() => gateway.close());
 
   t.test("every route of a gateway that runs the shipped plugins", async (t) => {
-    let routes: Route[];
-    let inProcess: Gateway;
-    let folder: string;
-    t.before(async () => {
-      // Routes are not visible from outside, so this gateway runs in the test's own process.
-      folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-      const file = join(folder, "gateway.yaml");
-      const around = { port: 0, data: folder, simulatorPort: 1, adminToken: "token" };
-      writeConfig(file, testConfig({}, around));
-      await copyEmptyLedger(folder);
-      const loaded = await loadConfig(file, process.env);
-      assert.ok(loaded.ok);
-      inProcess = await Gateway.start(loaded.config, createLog("silent"));
-      routes = inProcess.router.all();
-    });
+    // Routes are not visible from outside, so this gateway runs in the test's own process.
+    const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+    const file = join(folder, "gateway.yaml");
+    const around = { port: 0, data: folder, simulatorPort: 1, adminToken: "token" };
+    writeConfig(file, testConfig({}, around));
+    await copyEmptyLedger(folder);
+    const loaded = await loadConfig(file, process.env);
+    assert.ok(loaded.ok);
+    const inProcess = await Gateway.start(loaded.config, createLog("silent"));
+    const routes = inProcess.router.all();
     t.teardown(async () => {
       await inProcess.stop();
       rmSync(folder, { recursive: true, force: true });

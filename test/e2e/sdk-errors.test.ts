@@ -4,7 +4,6 @@ import OpenAI from "openai";
 import t from "tap";
 import { admin } from "../support/admin.ts";
 import { assertNotCharged, customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { suspend } from "../support/ledger-sql.ts";
 import "../support/patient-fetch.ts";
 import type { Directive } from "../support/provider/directive.ts";
@@ -143,10 +142,7 @@ const CALLERS: readonly [state: string, anthropic: string, openai?: string][] = 
 ];
 
 t.test("errors arrive as the classes of the official clients", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   const clientsOf = (apiKey: string): Clients => ({
     anthropic: new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0 }),

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { admin, type Customer } from "../support/admin.ts";
+import { admin } from "../support/admin.ts";
 import { assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { freePort } from "../support/free-port.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { suspend } from "../support/ledger-sql.ts";
 import {
   type Answer,
@@ -30,20 +30,16 @@ const CALLS = [
 const BEGUN = { text: "begun", silent_ms: 600_000, silent_after_events: 3 };
 
 t.test("the specification's tables", async (t) => {
-  let gateway: TestGateway;
-  let customer: Customer;
-  t.before(async () => {
-    const unreachable = `http://127.0.0.1:${await freePort()}`;
-    gateway = await startGateway({
-      config: {
-        // An unreachable provider: no process listens at this address.
-        upstreams: {
-          xai: { protocols: { chat: `${unreachable}/v1`, responses: `${unreachable}/v1` } },
-        },
+  const unreachable = `http://127.0.0.1:${await freePort()}`;
+  const gateway = await startGateway({
+    config: {
+      // An unreachable provider: no process listens at this address.
+      upstreams: {
+        xai: { protocols: { chat: `${unreachable}/v1`, responses: `${unreachable}/v1` } },
       },
-    });
-    customer = await customerWith(gateway);
+    },
   });
+  const customer = await customerWith(gateway);
   t.teardown(() => gateway.close());
 
   /** Fails unless the reply is this error in exactly its endpoint's shape. */

@@ -2,7 +2,6 @@ import t, { type Test } from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { billedCalls, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
 import { type ChatProtocol, resultTurns, streamedTurn } from "../support/streamed-turn.ts";
 
@@ -74,10 +73,7 @@ const FIELDS: Readonly<Record<ChatProtocol, object>> = {
 };
 
 t.test("a conversation of 30 turns goes through all families", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
-  });
+  const gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
 
   for (const protocol of ["messages", "chat", "responses"] as const) {
     // A task is three turns. With a shift, the model changes while tools are under way.

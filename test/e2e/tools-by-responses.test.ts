@@ -1,7 +1,6 @@
 import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { billedCall, customerWith } from "../support/billed.ts";
-import type { TestGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import { type Answer, asking, deliveredText, paths, post } from "../support/requests.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -56,10 +55,7 @@ const saidBy: Readonly<Record<Client, (json: Json) => string>> = {
 };
 
 t.test("tools together with thinking go out as Responses", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   const ask = async (client: Client, given: Directive | Json[], more: object = {}) => {
     const customer = await customerWith(gateway);

@@ -1,7 +1,7 @@
 import t from "tap";
 import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { assertReconciled, noCallsInFlight } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 import { until } from "../support/until.ts";
@@ -11,10 +11,7 @@ const MB = 1_048_576;
 const STREAMS = 12;
 
 t.test("a gateway that keeps at most 1 MB of replies that are not read", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({ config: { limits: { unread_mb: 1, reply_mb: 1 } } });
-  });
+  const gateway = await startGateway({ config: { limits: { unread_mb: 1, reply_mb: 1 } } });
   t.teardown(() => gateway.close());
 
   async function metric(name: string): Promise<number> {

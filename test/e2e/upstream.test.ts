@@ -157,11 +157,11 @@ t.test("a route whose upstream has failed five times in a row is skipped", async
 });
 
 t.test("a call that lasts too long", async (t) => {
-  let hasty: TestGateway;
-
-  t.before(async () => {
-    hasty = await startRoutedGateway(simulator, { goes: [{ behaves: {} }] }, { call_seconds: 3 });
-  });
+  const hasty = await startRoutedGateway(
+    simulator,
+    { goes: [{ behaves: {} }] },
+    { call_seconds: 3 },
+  );
   t.teardown(async () => {
     await assertReconciled(hasty);
     await hasty.close();

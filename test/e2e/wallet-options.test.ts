@@ -1,21 +1,18 @@
 import t from "tap";
 import { assertBalance, billedCall, customerWith } from "../support/billed.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { bodies, deliveredText, openStream, paths, post } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
 t.test("settle's options", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({
-      plugins: {
-        settle: {
-          when_client_leaves: "drain",
-          when_exhausted: "finish",
-          topup_address: "https://pay.example/topup",
-        },
+  const gateway = await startGateway({
+    plugins: {
+      settle: {
+        when_client_leaves: "drain",
+        when_exhausted: "finish",
+        topup_address: "https://pay.example/topup",
       },
-    });
+    },
   });
   t.teardown(() => gateway.close());
   const tally = async (path: string) => (await gateway.simulator.stats())[path]!;

@@ -2,7 +2,7 @@ import t from "tap";
 import { formatVnd } from "../../core/catalogue/amount.ts";
 import { committedWallet, createCustomer, credit, wallet } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import type { Directive } from "../support/provider/directive.ts";
 import {
   bodies,
@@ -24,10 +24,7 @@ const QUIET = { model: MESSAGES, thinking: { type: "disabled" }, stream: true };
 const ENDLESS: Directive = { output_tokens: 60_000, event_delay_ms: 0 };
 
 t.test("wallets and running calls", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({ ledger: "embedded" });
-  });
+  const gateway = await startGateway({ ledger: "embedded" });
   t.teardown(() => gateway.close());
   const tally = async (path: string) => (await gateway.simulator.stats())[path]!;
 

@@ -47,8 +47,8 @@ export const SECRETS =
   /credit|billing|quota|organi[sz]ation|org-|api key|arrear|good standing|balance|recharge|your plan|your team|your account|location is not supported|spending limit|payment|console\.|marketplace|your organization|usage limits|extra usage|suspended|has been restricted|prepayment|use case details|spending cap|spend limit|usage threshold|dev tier/i;
 
 /**
- * Refusals that name the operator's account, key, plan or model. Each has three lines: its name, the reply word for word as
- * the provider sends it, and its cause.
+ * Refusals. Each has three lines: its name, the reply word for word as the provider sends it, perhaps as the event of a
+ * streamed call, and its cause. A refusal of the caller's request counts as no failure.
  */
 function refusalsOf(table: string): Case[] {
   const lines = table.trim().split("\n");
@@ -56,11 +56,19 @@ function refusalsOf(table: string): Case[] {
     const [name = "", reply = "", cause = ""] = lines
       .slice(3 * at, 3 * at + 3)
       .map((line) => line.trim());
+    const status = Number(reply.slice(0, 3));
+    const sent = reply.slice(4);
+    const isCallers = cause === "caller";
+    const isEvent = sent.startsWith("data:");
+    const fault = isEvent
+      ? { status, body: `${sent}\n\n`, type: "text/event-stream;charset=UTF-8" }
+      : { status, body: JSON.parse(sent) };
+    const own = [200, 500].includes(status) ? 400 : status;
     return {
-      name,
-      fault: { status: Number(reply.slice(0, 3)), body: JSON.parse(reply.slice(4)) },
-      alone: [cause === "limit" ? 429 : 502],
-      cause: new RegExp(`^${cause}$`),
+      ...{ name, fault, alone: [isCallers ? own : cause === "limit" ? 429 : 502] },
+      cause: isCallers ? /^$/ : new RegExp(`^${cause}$`),
+      ...(isCallers && { isCallers }),
+      ...(isEvent && { only: "streamed" as const }),
     };
   });
 }
@@ -151,6 +159,9 @@ Google: limit
 Google: prepaid credit
   429 [{"error":{"code":429,"message":"Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.","status":"RESOURCE_EXHAUSTED"}}]
   account
+Google: cancelled
+  499 [{"error":{"code":499,"message":"The operation was cancelled.","errors":[{"message":"The operation was cancelled.","domain":"global","reason":"backendError"}],"status":"CANCELLED"}}]
+  http_499
 Google: monthly spending cap
   429 [{"error":{"code":429,"message":"Your project has exceeded its monthly spending cap. Please go to AI Studio at https://ai.studio/spend to manage your project spend cap.","status":"RESOURCE_EXHAUSTED"}}]
   account
@@ -199,6 +210,9 @@ Z.ai: concurrency
   limit
 Alibaba: arrears
   400 {"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}
+  account
+Alibaba: arrears, as an event
+  400 data: {"error":{"code":"Arrearage","param":null,"message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}
   account
 Alibaba: tokens a minute
   429 {"error":{"message":"You exceeded your current quota, please check your plan and billing details. For details, see: https://help.aliyun.com/zh/model-studio/error-code#token-limit","type":"insufficient_quota","code":"insufficient_quota"}}
@@ -251,27 +265,26 @@ Bedrock: payment
     cause: /^http_400$/,
   },
   // The caller's own.
-  {
-    name: "a bad request",
-    fault: openai(400, { message: "tools.0: no such tool", type: "invalid_request_error" }),
-    alone: [400],
-    isCallers: true,
-    cause: /^$/,
-  },
-  {
-    name: "xAI: guidelines",
-    fault: {
-      status: 403,
-      body: {
-        code: "The caller does not have permission to execute the specified operation",
-        error:
-          "Content violates usage guidelines. Your team: 1, API key ID: 2, Failed check: SAFETY_CHECK_TYPE_BIO",
-      },
-    },
-    alone: [403],
-    isCallers: true,
-    cause: /^$/,
-  },
+  ...refusalsOf(`
+a bad request
+  400 {"error":{"message":"tools.0: no such tool","type":"invalid_request_error"}}
+  caller
+xAI: guidelines
+  403 {"code":"The caller does not have permission to execute the specified operation","error":"Content violates usage guidelines. Your team: 1, API key ID: 2, Failed check: SAFETY_CHECK_TYPE_BIO"}
+  caller
+OpenAI: a conversation that is stopped
+  403 {"error":{"message":"This request was blocked by our safety systems. Reason: Potentially unintended activity.","type":"invalid_request_error","param":null,"code":"misalignment_policy_violation"}}
+  caller
+Alibaba: content, as an event
+  400 data: {"error":{"code":"data_inspection_failed","param":null,"message":"Input text data may contain inappropriate content.","type":"data_inspection_failed"}}
+  caller
+MiniMax: content, as a 500
+  500 {"type":"error","error":{"type":"api_error","message":"input new_sensitive (1026)"},"request_id":"req_1"}
+  caller
+MiniMax: content, as a 200
+  200 {"base_resp":{"status_code":1026,"status_msg":"input sensitive"}}
+  caller
+`),
   // Failures of the provider.
   { name: "500", fault: openai(500, { message: "internal" }), alone: [502], cause: /^http_500$/ },
   {
@@ -437,118 +450,13 @@ Bedrock: payment
     cause: /^silent$/,
     only: "whole",
   },
-  // Refusals of a streamed call, as Alibaba sends them: events, under either content type.
-  {
-    name: "Alibaba: arrears, as an event",
-    fault: {
-      status: 400,
-      type: "text/event-stream;charset=UTF-8",
-      body: 'data: {"error":{"code":"Arrearage","param":null,"message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}\n\n',
-    },
-    alone: [502],
-    cause: /^account$/,
-    only: "streamed",
-  },
-  {
-    name: "Alibaba: arrears, as an event of JSON",
-    fault: {
-      status: 400,
-      type: "application/json",
-      body: 'id:1\nevent:error\n:HTTP_STATUS/400\ndata:{"request_id":"r","code":"Arrearage","message":"Access denied, please make sure your account is in good standing."}\n',
-    },
-    alone: [502],
-    cause: /^account$/,
-    only: "streamed",
-  },
-  {
-    name: "Alibaba: content, as an event",
-    fault: {
-      status: 400,
-      type: "text/event-stream",
-      body: 'data: {"error":{"code":"data_inspection_failed","param":null,"message":"Input text data may contain inappropriate content.","type":"data_inspection_failed"}}\n\n',
-    },
-    alone: [400],
-    isCallers: true,
-    cause: /^$/,
-    only: "streamed",
-  },
-  {
-    name: "OpenAI: a conversation that is stopped",
-    fault: openai(403, {
-      message:
-        "This request was blocked by our safety systems. Reason: Potentially unintended activity.",
-      type: "invalid_request_error",
-      param: null,
-      code: "misalignment_policy_violation",
-    }),
-    alone: [403],
-    isCallers: true,
-    cause: /^$/,
-  },
-  {
-    name: "MiniMax: content, as a 500",
-    fault: anthropic(500, "api_error", "input new_sensitive (1026)"),
-    alone: [400],
-    isCallers: true,
-    cause: /^$/,
-  },
-  {
-    name: "Google: cancelled",
-    fault: {
-      status: 499,
-      body: [
-        {
-          error: {
-            code: 499,
-            message: "The operation was cancelled.",
-            errors: [
-              {
-                message: "The operation was cancelled.",
-                domain: "global",
-                reason: "backendError",
-              },
-            ],
-            status: "CANCELLED",
-          },
-        },
-      ],
-    },
-    alone: [502],
-    cause: /^http_499$/,
-  },
-  {
-    name: "a stream that refuses the request after its first events",
-    fault: {
-      after: "preamble",
-      error: { code: "failed_to_download_image", message: "Cannot load the image." },
-    },
+  // A stream that refuses the request after its first events: the client gets the event.
+  ...["failed_to_download_image", "data_inspection_failed"].map((code) => ({
+    name: `a stream that refuses the request by ${code}`,
+    fault: { after: "preamble" as const, error: { code, message: "The request is refused." } },
     alone: [200],
-    isCallers: true,
+    isCallers: true as const,
     cause: /^$/,
-    only: "streamed",
-  },
-  {
-    name: "a stream whose content Alibaba refuses",
-    fault: {
-      after: "preamble",
-      error: {
-        code: "data_inspection_failed",
-        message: "Output data may contain inappropriate content.",
-      },
-    },
-    alone: [200],
-    isCallers: true,
-    cause: /^$/,
-    only: "streamed",
-  },
-  {
-    name: "MiniMax: content, as a 200",
-    fault: {
-      status: 200,
-      body: { base_resp: { status_code: 1026, status_msg: "input sensitive" } },
-    },
-    alone: [400],
-    isCallers: true,
-    cause: /^http_200$/,
-  },
+    only: "streamed" as const,
+  })),
 ];

@@ -1,5 +1,6 @@
 import { arrayOf, EFFORT_LEVELS, type JsonObject, objectOf } from "../../../core/plugin/index.ts";
 import { isBlank } from "../arguments.ts";
+import { DEFAULT_TOKENS } from "../messages/limit.ts";
 import { isThought, THOUGHTS } from "../messages/thoughts.ts";
 import { ascending, BUDGET_MIN, BUDGETS, clampEffort, type EffortLevel } from "../profile.ts";
 import { inWords } from "../reply-format.ts";
@@ -180,13 +181,14 @@ function editThinking(draft: Draft): void {
   const { thinking: kind, thinking_off: off } = draft.profile;
   const thinking = draft.object("thinking");
   const type = thinking?.["type"];
-  if (!thinking || kind === undefined) return;
+  if (!thinking) return;
   if (kind === "none") dropThinking(draft);
+  else if (type === "enabled" && kind === "adaptive") useEffort(draft, thinking);
+  else if (type === "enabled" && draft.isTranslated) fitBudget(draft, thinking);
+  else if (kind === undefined) return;
   else if (type === "disabled" && off !== undefined) switchOff(draft);
   else if (type === "between_tools" && off !== "between_tools") switchOff(draft);
-  else if (type === "enabled" && kind === "adaptive") useEffort(draft, thinking);
-  else if (type === "adaptive" && kind === "budget") useBudget(draft);
-  else if (type === "enabled" && draft.isTranslated) fitBudget(draft, thinking);
+  else if (type === "adaptive" && kind === "budget") useBudget(draft, thinking);
 }
 
 function switchOff(draft: Draft): void {
@@ -212,22 +214,29 @@ function useEffort(draft: Draft, { budget_tokens: budget, display }: JsonObject)
   draft.set("output_config", { ...config, effort });
 }
 
-/** Thinking without a budget becomes one of its effort, if the output limit leaves room for it. */
-function useBudget(draft: Draft): void {
-  const limit = Number(draft.body["max_tokens"]);
+/** Thinking without a budget becomes one of its effort, whose thoughts are shown. */
+function useBudget(draft: Draft, { display }: JsonObject): void {
   const effort = effortOf(draft);
-  const budget = Math.min(BUDGETS[effort ?? "medium"], Math.floor(limit / 2));
-  if (budget < BUDGET_MIN) return dropThinking(draft);
-  draft.set("thinking", { type: "enabled", budget_tokens: budget });
-  if (effort !== undefined) removePart(draft, "output_config", "effort");
+  if (display === "omitted") draft.nameDropped("thinking.display");
+  setBudget(draft, { type: "enabled" }, BUDGETS[effort ?? "medium"]);
+  if (draft.has("thinking") && effort !== undefined) removePart(draft, "output_config", "effort");
 }
 
 /** Replaces a budget that the provider refuses. A client of Messages knows the rule. */
-function fitBudget(draft: Draft, { budget_tokens: budget }: JsonObject): void {
-  const isTaken = Number.isInteger(budget) && Number(budget) >= BUDGET_MIN;
-  if (isTaken && Number(budget) < Number(draft.body["max_tokens"])) return;
+function fitBudget(draft: Draft, thinking: JsonObject): void {
+  const budget = Number(thinking["budget_tokens"]);
+  const isTaken = Number.isInteger(budget) && budget >= BUDGET_MIN;
+  if (isTaken && budget < Number(draft.body["max_tokens"])) return;
   draft.nameDropped("thinking.budget_tokens");
-  useBudget(draft);
+  setBudget(draft, thinking, Math.max(BUDGET_MIN, Math.floor(budget)));
+}
+
+/** Leaves half of the output to the reply, or as much as a default limit. Drops thinking if there is no room for a budget. */
+function setBudget(draft: Draft, thinking: JsonObject, wanted: number): void {
+  const limit = Number(draft.body["max_tokens"]);
+  const budget_tokens = Math.min(wanted, Math.max(Math.floor(limit / 2), limit - DEFAULT_TOKENS));
+  if (budget_tokens < BUDGET_MIN) dropThinking(draft);
+  else draft.set("thinking", { ...thinking, budget_tokens });
 }
 
 function effortOf(draft: Draft): EffortLevel | undefined {

@@ -9,6 +9,7 @@ export function addSampling(body: JsonObject, request: MessagesRequest, { notes 
   const topK = notes.number(body, "top_k", "top_k");
   // Clamps instead of scaling: 1 is the default in both protocols, and scaling would change it.
   if (temperature !== undefined) request.temperature = Math.min(1, Math.max(0, temperature));
+  if (request.temperature !== temperature) notes.drop("temperature");
   if (topP !== undefined) request.top_p = topP;
   if (topK === undefined) return;
   if (Number.isInteger(topK)) request.top_k = topK;

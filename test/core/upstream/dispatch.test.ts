@@ -148,8 +148,17 @@ t.test("a refusal", async (t) => {
           .join() || "nothing",
       counted: breaker?.failuresInRow ?? 0,
       cause: call.failedAttempts[0]?.cause,
+      lost: call.failedAttempts[0]?.lost,
     };
   }
+
+  t.test(
+    "of a call that the provider has cancelled counts as lost: it may be billed",
+    async (t) => {
+      t.match(await refusedWith(t, refusedBy(499, "{}")), { counted: 1, lost: true });
+      t.match(await refusedWith(t, refusedBy(503, "{}")), { counted: 1, lost: false });
+    },
+  );
 
   t.test("that is a page of a firewall rests nothing, and the breaker counts it", async (t) => {
     for (const status of [403, 405]) {

@@ -216,3 +216,95 @@ t.test("a plugin may have a refused call sent again, whatever else its text says
     t.equal(call.attempts, 2);
   }
 });
+
+const JSON_TYPE = { "content-type": "application/json" };
+const EVENTS_TYPE = { "content-type": "text/event-stream" };
+const passed = (error: object) => [
+  "400 application/json",
+  `bytes ${JSON.stringify(JSON.stringify({ error }))}`,
+];
+
+t.test("a refusal that is no JSON object stays here, by any content type", async (t) => {
+  const arrears = "Access denied, your account is in arrears";
+  for (const headers of [JSON_TYPE, EVENTS_TYPE]) {
+    for (const text of [arrears, JSON.stringify(arrears), `event:error\ndata:${arrears}\n\n`, ""]) {
+      const { exchange, got } = await setUp(t, {});
+      exchange.replied(400, headers);
+      exchange.received(Buffer.from(text));
+      exchange.completed();
+      t.strictSame(got, ["broken"], text);
+    }
+  }
+});
+
+t.test("a refusal whose connection stays open counts by what came of it in time", async (t) => {
+  const error = { type: "invalid_request_error", message: "tools.0: no such tool" };
+  for (const [text, expected] of [
+    [`data: ${JSON.stringify({ error })}\n\n`, [...passed(error), "refused"]],
+    [JSON.stringify({ error }), [...passed(error), "refused"]],
+    ['{"error":{"message":"your acc', ["broken"]],
+  ] as const) {
+    const { exchange, got, clock } = await setUp(t, {});
+    exchange.replied(400, EVENTS_TYPE);
+    exchange.received(Buffer.from(text));
+    clock.ms = 4_999;
+    exchange.cutIfSilent(clock.ms);
+    t.strictSame(got, []);
+    clock.ms = 5_000;
+    exchange.cutIfSilent(clock.ms);
+    t.strictSame(got, expected);
+  }
+});
+
+t.test("content that a provider filters is no failure of its key, in any place", async (t) => {
+  const filtered = {
+    type: "error",
+    error: { type: "api_error", message: "input new_sensitive (1026)" },
+  };
+  const whole = JSON.stringify({ base_resp: { status_code: 1026, status_msg: "input sensitive" } });
+  const event = `event: error\ndata: ${JSON.stringify(filtered)}\n\n`;
+  for (const [status, headers, text] of [
+    [500, JSON_TYPE, JSON.stringify(filtered)],
+    [200, JSON_TYPE, whole],
+    [200, EVENTS_TYPE, event],
+    [200, EVENTS_TYPE, STREAM.slice(0, STREAM.indexOf("event: content_block_stop")) + event],
+  ] as const) {
+    const { exchange, call, got, upstream } = await setUp(t, {});
+    upstream.breakers.fail("plain-1", { cause: "http_500", reason: "HTTP 500" }, -1);
+    exchange.replied(status, headers);
+    exchange.received(Buffer.from(text));
+    exchange.completed();
+    t.equal(got.at(-1), "broken", text);
+    t.strictSame(call.failedAttempts, [], text);
+    const breaker = [...upstream.breakers].find(({ model }) => model === "plain-1")?.breaker;
+    t.equal(breaker?.failuresInRow ?? 0, 0, `the upstream works: ${text}`);
+  }
+});
+
+t.test("an error of the request in a success keeps its type and code, not a status", async (t) => {
+  for (const [protocol, given, status, expected] of [
+    ["messages", { type: "request_too_large", message: "m" }, 413, { type: "request_too_large" }],
+    [
+      "chat",
+      { code: "data_inspection_failed", message: "m" },
+      400,
+      { code: "data_inspection_failed" },
+    ],
+    [
+      "chat",
+      { code: "1261", type: "invalid_request_error", message: "m" },
+      400,
+      { code: "context_length_exceeded" },
+    ],
+    ["chat", { type: "bad_request_error", http_code: "400", message: "m" }, 400, { code: null }],
+    ["chat", { code: 400, message: "m" }, 400, { code: null }],
+  ] as const) {
+    const { exchange, got } = await setUp(t, { protocol });
+    exchange.replied(200, JSON_TYPE);
+    exchange.received(Buffer.from(JSON.stringify({ error: given })));
+    exchange.completed();
+    t.equal(got[0], `${status} application/json`);
+    const body = JSON.parse(JSON.parse(got[1]?.slice("bytes ".length) ?? ""));
+    t.match(body.error, { message: "m", ...expected }, JSON.stringify(given));
+  }
+});

@@ -9,12 +9,12 @@ import { accepted, CATALOGUE, GATEWAY, swap } from "../config/files.ts";
 
 const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
 
-/** A model with these routes, each written `upstream`, `upstream*weight` or `upstream@priority`. */
+/** A model with these routes, each written `upstream`, `upstream/model`, `upstream*weight` or `upstream@priority`. */
 async function setUp(t: Test, written: readonly string[], keys: readonly string[] = ["k"]) {
   const routes = written.map((text) => {
-    const [, upstream, weight = "1", priority = "0"] =
-      /^(\w+)(?:\*(\d+))?(?:@(\d+))?$/.exec(text) ?? [];
-    return `{ upstream: ${upstream}, model: m, weight: ${weight}, priority: ${priority} }`;
+    const [, upstream, name = "m", weight = "1", priority = "0"] =
+      /^(\w+)(?:\/(\w+))?(?:\*(\d+))?(?:@(\d+))?$/.exec(text) ?? [];
+    return `{ upstream: ${upstream}, model: ${name}, weight: ${weight}, priority: ${priority} }`;
   });
   const upstream = (name: string) =>
     `  ${name}:\n    protocols: { messages: "http://127.0.0.1:9001" }\n    keys: [${keys.join(", ")}]\n`;
@@ -103,6 +103,9 @@ t.test("the choice of a route", async (t) => {
       t.match(order(model, upstreams, 0, true), /^a a b b c c a /);
       const alone = await setUp(t, ["a"], keys);
       t.equal(order(alone.model, alone.upstreams, 0, true), "a a a a a a");
+      // A limit is that of a model.
+      const two = await setUp(t, ["a", "a/n@1", "b@2"], keys);
+      t.match(order(two.model, two.upstreams, 0, true), /^a a a a b b a /);
     },
   );
 

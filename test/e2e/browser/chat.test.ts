@@ -4,7 +4,7 @@ import { credit, usage } from "../../support/admin.ts";
 import { prompt } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { until } from "../../support/until.ts";
-import { type Stage, startStage, type Visitor } from "./stage.ts";
+import { startStage, type Visitor } from "./stage.ts";
 
 /** An image of one pixel. */
 const PNG = Buffer.from(
@@ -13,10 +13,7 @@ const PNG = Buffer.from(
 );
 
 t.test("the chat in a browser", async (t) => {
-  let stage: Stage;
-  t.before(async () => {
-    stage = await startStage();
-  });
+  const stage = await startStage();
   t.teardown(() => stage.close());
 
   type Chatter = Visitor & { readonly accountId: string };

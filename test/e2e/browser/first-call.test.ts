@@ -8,14 +8,11 @@ import { signInByForm } from "../../support/dashboard.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { bodies, paths, post, reload } from "../../support/requests.ts";
 import { findings, sticksOut } from "./inspect.ts";
-import { type Stage, startStage } from "./stage.ts";
+import { startStage } from "./stage.ts";
 
 t.test("a customer in a browser", async (t) => {
-  let stage: Stage;
-  t.before(async () => {
-    stage = await startStage({
-      plugins: { accounts: { terms: "Hãy tử tế.", privacy: "https://example.com/privacy" } },
-    });
+  const stage = await startStage({
+    plugins: { accounts: { terms: "Hãy tử tế.", privacy: "https://example.com/privacy" } },
   });
   t.teardown(() => stage.close());
 

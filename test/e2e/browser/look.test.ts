@@ -6,7 +6,7 @@ import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
 import { SHIPPED_CATALOGUE } from "../../support/catalogue.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { findings, layoutShift, sticksOut } from "./inspect.ts";
-import { type Stage, startStage, type Visitor } from "./stage.ts";
+import { startStage, type Visitor } from "./stage.ts";
 
 /** Half of what readers notice. */
 const SHIFT_MAX = 0.05;
@@ -40,13 +40,10 @@ const VISITOR_PAGES = [
 
 /** Runs all tours at once: most of each is waiting for pages to settle. */
 t.test("every page in a browser", { jobs: 16 }, async (t) => {
-  let stage: Stage;
-  t.before(async () => {
-    // The lists of models are as long as a customer's.
-    stage = await startStage({
-      config: { catalogue: SHIPPED_CATALOGUE },
-      plugins: { topup: topupSettings() },
-    });
+  // The lists of models are as long as a customer's.
+  const stage = await startStage({
+    config: { catalogue: SHIPPED_CATALOGUE },
+    plugins: { topup: topupSettings() },
   });
   t.teardown(() => stage.close());
 

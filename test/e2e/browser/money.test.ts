@@ -6,13 +6,10 @@ import { admin, credit, usage } from "../../support/admin.ts";
 import { prompt } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { until } from "../../support/until.ts";
-import { type Stage, startStage } from "./stage.ts";
+import { startStage } from "./stage.ts";
 
 t.test("the money page in a browser", async (t) => {
-  let stage: Stage;
-  t.before(async () => {
-    stage = await startStage({ plugins: { topup: topupSettings() } });
-  });
+  const stage = await startStage({ plugins: { topup: topupSettings() } });
   t.teardown(() => stage.close());
 
   t.test("shows all that moved, and sums that end in the balance", async (t) => {

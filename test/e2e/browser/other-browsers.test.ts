@@ -4,13 +4,10 @@ import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { credit } from "../../support/admin.ts";
 import { prompt } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
-import { type Stage, startStage } from "./stage.ts";
+import { startStage } from "./stage.ts";
 
 t.test("browsers that lack what Chromium has, and lines that fail", async (t) => {
-  let stage: Stage;
-  t.before(async () => {
-    stage = await startStage({ plugins: { topup: topupSettings() } });
-  });
+  const stage = await startStage({ plugins: { topup: topupSettings() } });
   t.teardown(() => stage.close());
 
   async function signedIn(options = {}) {

@@ -12,16 +12,13 @@ import { ledgerSql } from "../../support/ledger-sql.ts";
 import { until } from "../../support/until.ts";
 import { DESKTOP, operatorAt, PHONE, picture } from "./console-page.ts";
 import { findings, sticksOut } from "./inspect.ts";
-import { type Stage, startStage } from "./stage.ts";
+import { startStage } from "./stage.ts";
 
 const SELLER = { name: "Công ty Cổng", tax_code: "0100109106", address: "1 Đường A, Hà Nội" };
 
 t.test("the page of closed statements in a browser", async (t) => {
-  let stage: Stage;
-  t.before(async () => {
-    const statements = { seller: SELLER, vat_percent: 10 };
-    stage = await startStage({ plugins: { topup: topupSettings(), statements } });
-  });
+  const statements = { seller: SELLER, vat_percent: 10 };
+  const stage = await startStage({ plugins: { topup: topupSettings(), statements } });
   t.teardown(() => stage.close());
 
   t.test("shows, prints and exports a month, and takes the buyer of its invoice", async (t) => {

@@ -4,13 +4,10 @@ import { admin, credit } from "../../support/admin.ts";
 import { BrowserSession, newEmail, ownAddress, PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { until } from "../../support/until.ts";
-import { type Stage, startStage } from "./stage.ts";
+import { startStage } from "./stage.ts";
 
 t.test("states that few customers see", async (t) => {
-  let stage: Stage;
-  t.before(async () => {
-    stage = await startStage({ plugins: { dashboard: { support: "help@example.com" } } });
-  });
+  const stage = await startStage({ plugins: { dashboard: { support: "help@example.com" } } });
   t.teardown(() => stage.close());
 
   async function signedIn() {

@@ -8,13 +8,10 @@ import { signInByForm } from "../../support/dashboard.ts";
 import { until } from "../../support/until.ts";
 import { PHONE, picture } from "./console-page.ts";
 import { findings, sticksOut } from "./inspect.ts";
-import { type Stage, startStage } from "./stage.ts";
+import { startStage } from "./stage.ts";
 
 t.test("the page of a team in a browser", async (t) => {
-  let stage: Stage;
-  t.before(async () => {
-    stage = await startStage();
-  });
+  const stage = await startStage();
   t.teardown(() => stage.close());
 
   /** Checks the page for everyone, at this width and on a phone. */

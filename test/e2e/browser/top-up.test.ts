@@ -5,13 +5,10 @@ import { BANK, notify, transfer } from "../../plugins/topup/topups.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
-import { type Stage, startStage } from "./stage.ts";
+import { startStage } from "./stage.ts";
 
 t.test("a top-up in a browser", async (t) => {
-  let stage: Stage;
-  t.before(async () => {
-    stage = await startStage({ plugins: { topup: topupSettings() } });
-  });
+  const stage = await startStage({ plugins: { topup: topupSettings() } });
   t.teardown(() => stage.close());
 
   t.test(

@@ -7,7 +7,7 @@ import { admin } from "../../support/admin.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { DESKTOP, operatorAt, PHONE } from "./console-page.ts";
 import { findings, sticksOut } from "./inspect.ts";
-import { type Stage, startStage } from "./stage.ts";
+import { startStage } from "./stage.ts";
 
 const DAY_MS = 86_400_000;
 const dayIn = (days: number) => dayOf(new Date(Date.now() + days * DAY_MS));
@@ -19,11 +19,8 @@ const BONUSES = [
 ];
 
 t.test("vouchers and bonuses in a browser", async (t) => {
-  let stage: Stage;
-  t.before(async () => {
-    stage = await startStage({
-      plugins: { topup: { ...topupSettings(), promotions: { bonuses: BONUSES } } },
-    });
+  const stage = await startStage({
+    plugins: { topup: { ...topupSettings(), promotions: { bonuses: BONUSES } } },
   });
   t.teardown(() => stage.close());
 

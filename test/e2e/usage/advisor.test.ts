@@ -1,6 +1,6 @@
 import t from "tap";
 import { billedCall, customerWith } from "../../support/billed.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { bodies, get, paths, post } from "../../support/requests.ts";
 
 /** The model of the call costs 36,000 đ per million tokens, its advisor 55,000 đ. */
@@ -26,11 +26,8 @@ const usage = (model: string) => ({
 });
 
 t.test("an advisor that a call asks", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({
-      config: { upstreams: { anthropic: { features: { advisor: {} } } } },
-    });
+  const gateway = await startGateway({
+    config: { upstreams: { anthropic: { features: { advisor: {} } } } },
   });
   t.teardown(() => gateway.close());
 

@@ -1,6 +1,5 @@
 import t from "tap";
 import { billedCall, customerWith } from "../../support/billed.ts";
-import type { TestGateway } from "../../support/gateway.ts";
 import { bodies, eventsOf, paths, post } from "../../support/requests.ts";
 import { sharedGateway } from "../../support/shared-gateway.ts";
 
@@ -20,11 +19,8 @@ const RESPONSES = {
 const INPUT = 180;
 
 t.test("cached tokens of a provider that reports them beside the input", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway({
-      upstreams: { openai: { profile: { cached_tokens: "beside" } } },
-    });
+  const gateway = await sharedGateway({
+    upstreams: { openai: { profile: { cached_tokens: "beside" } } },
   });
 
   for (const stream of [false, true]) {

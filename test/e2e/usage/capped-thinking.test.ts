@@ -1,6 +1,5 @@
 import t from "tap";
 import { billedCall, customerWith } from "../../support/billed.ts";
-import type { TestGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { sharedGateway } from "../../support/shared-gateway.ts";
 
@@ -14,10 +13,7 @@ const CAPS = {
 } as const;
 
 t.test("the cap of a call ends the thinking of Qwen too, which the hold covers", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   for (const protocol of ["messages", "chat", "responses"] as const) {
     for (const stream of [false, true]) {

@@ -1,6 +1,6 @@
 import t from "tap";
 import { billedCall, billedCalls, customerWith } from "../../support/billed.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { noCallsInFlight } from "../../support/proof.ts";
 import type { Directive } from "../../support/provider/directive.ts";
 import { bodies, openStream, paths, post } from "../../support/requests.ts";
@@ -117,10 +117,7 @@ const finish = chunk({}, { finish_reason: "stop" });
 const PRICES = { messages: 36_000, chat: 1_500, responses: 1_500 } as const;
 
 t.test("what is delivered", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway();
-  });
+  const gateway = await startGateway();
   t.teardown(() => gateway.close());
 
   t.test("what a client has read when it leaves", async (t) => {

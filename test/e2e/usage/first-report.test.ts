@@ -1,7 +1,6 @@
 import t from "tap";
 import { committedWallet } from "../../support/admin.ts";
 import { billedCalls, customerWith } from "../../support/billed.ts";
-import type { TestGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { sharedGateway } from "../../support/shared-gateway.ts";
 
@@ -11,10 +10,7 @@ const MODEL = "claude-opus-4-8";
 const INPUT = 364_000;
 
 t.test("a first event that reports more input than is held", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   const body = (more: object = {}) =>
     bodies.messages(

@@ -1,7 +1,6 @@
 import t from "tap";
 import { committedWallet, usage } from "../../support/admin.ts";
 import { customerWith } from "../../support/billed.ts";
-import type { TestGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { sharedGateway } from "../../support/shared-gateway.ts";
 
@@ -12,10 +11,7 @@ const THOUGHT = { output_tokens: 15_000, reasoning_tokens: 14_900, text: "Fine."
 const NOT_THOUGHT = { output_tokens: 100, text: "Fine." };
 
 t.test("streams of reasoning that is not shown, all at once on a small wallet", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   /** Returns the statuses of all streams, and what was charged and written off. */
   async function streams(

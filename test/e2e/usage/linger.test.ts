@@ -1,7 +1,7 @@
 import t from "tap";
 import type { Customer } from "../../support/admin.ts";
 import { assertBalance, billedCall, billedCalls, customerWith } from "../../support/billed.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { callsLeft } from "../../support/proof.ts";
 import type { Directive } from "../../support/provider/directive.ts";
 import { bodies, get, openStream, paths, post } from "../../support/requests.ts";
@@ -29,11 +29,8 @@ const REASONING: Readonly<Record<Client, object>> = {
 const QUIET = { model: "claude-opus-4-8" };
 
 t.test("a client that leaves", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({
-      plugins: { settle: { linger_seconds: 1, linger_reasoning_seconds: 900 } },
-    });
+  const gateway = await startGateway({
+    plugins: { settle: { linger_seconds: 1, linger_reasoning_seconds: 900 } },
   });
   t.teardown(() => gateway.close());
 

@@ -1,6 +1,5 @@
 import t from "tap";
 import { billedCalls, customerWith } from "../../support/billed.ts";
-import type { TestGateway } from "../../support/gateway.ts";
 import { microVnd } from "../../support/proof.ts";
 import { type Answer, bodies, eventsOf, paths, post } from "../../support/requests.ts";
 import { sharedGateway } from "../../support/shared-gateway.ts";
@@ -28,10 +27,7 @@ const cases: Case[] = shapes.flatMap((shape) => {
 });
 
 t.test("usage as providers report it", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await sharedGateway();
-  });
+  const gateway = await sharedGateway();
 
   t.test("is charged right, and shown as it is charged", async (t) => {
     const customer = await customerWith(gateway, 10_000_000);

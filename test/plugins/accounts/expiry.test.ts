@@ -14,17 +14,14 @@ import {
   signedUp,
 } from "../../support/browser-session.ts";
 import { tokenIn } from "../../support/mail-server.ts";
-import { bootInProcess, type GatewayInProcess } from "./in-process.ts";
+import { bootInProcess } from "./in-process.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 t.test("expiry", async (t) => {
-  let world: GatewayInProcess;
-  t.before(async () => {
-    world = await bootInProcess();
-  });
+  const world = await bootInProcess();
   t.teardown(() => world.close());
 
   function visitor(): BrowserSession {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
+import { startAccountsGateway } from "../../support/accounts.ts";
 import { admin, createCustomer, credit } from "../../support/admin.ts";
 import {
   BrowserSession,
@@ -15,10 +15,7 @@ import { reload } from "../../support/requests.ts";
 import { runCli } from "../admin/cli-runs.ts";
 
 t.test("an operator", async (t) => {
-  let all: AccountsGateway;
-  t.before(async () => {
-    all = await startAccountsGateway();
-  });
+  const all = await startAccountsGateway();
   t.teardown(() => all.close());
 
   const visitor = () => {

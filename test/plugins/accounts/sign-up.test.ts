@@ -479,10 +479,7 @@ function comparable(headers: Headers): object {
 }
 
 t.test("without a mail server", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway();
-  });
+  const gateway = await startGateway();
   t.teardown(() => gateway.close());
 
   t.test("the link is logged, and works", async (t) => {

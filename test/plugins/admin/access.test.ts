@@ -3,15 +3,12 @@ import { join } from "node:path";
 import t from "tap";
 import { Router } from "../../../core/plugin/router.ts";
 import { admin } from "../../support/admin.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { until } from "../../support/until.ts";
 import { adminRoutes } from "./routes.ts";
 
 t.test("admin API: access", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({ config: { admin: undefined } });
-  });
+  const gateway = await startGateway({ config: { admin: undefined } });
   t.teardown(() => gateway.close());
 
   const send = (method: string, path: string, headers: Record<string, string>) =>

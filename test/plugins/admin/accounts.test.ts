@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { admin, createCustomer, credit } from "../../support/admin.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 
 const NOBODY = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 
 t.test("admin API: accounts and keys", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway();
-  });
+  const gateway = await startGateway();
   t.teardown(() => gateway.close());
 
   t.test("creates an account once per address, in any case of letters", async (t) => {

@@ -10,16 +10,13 @@ import { isObject } from "../../../core/process/json.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 import { committedWallet, createCustomer } from "../../support/admin.ts";
 import { freePort } from "../../support/free-port.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { runCli, runCliProcess } from "./cli-runs.ts";
 
 const NOBODY = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 
 t.test("npm run admin", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({ config: { admin: undefined } });
-  });
+  const gateway = await startGateway({ config: { admin: undefined } });
   t.teardown(() => gateway.close());
 
   /** Runs a command in the gateway's folder, so that it finds the token. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import t from "tap";
 import { objectOf } from "../../../core/process/json.ts";
 import { createCustomer } from "../../support/admin.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { notify, topupPlugins, transfer } from "../topup/topups.ts";
@@ -11,12 +11,9 @@ import { runCli } from "./cli-runs.ts";
 const KEYS = ["key-of-the-first-one", "key-of-the-second"];
 
 t.test("npm run admin -- doctor", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({
-      plugins: topupPlugins(),
-      config: { upstreams: { anthropic: { keys: KEYS } } },
-    });
+  const gateway = await startGateway({
+    plugins: topupPlugins(),
+    config: { upstreams: { anthropic: { keys: KEYS } } },
   });
   t.teardown(() => gateway.close());
 

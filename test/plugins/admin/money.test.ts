@@ -1,12 +1,9 @@
 import t from "tap";
 import { admin, createCustomer, credit, wallet } from "../../support/admin.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 
 t.test("admin API: money", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway();
-  });
+  const gateway = await startGateway();
   t.teardown(() => gateway.close());
 
   const move = (account: string, movement: object) =>

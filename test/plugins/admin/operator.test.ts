@@ -2,17 +2,14 @@ import assert from "node:assert/strict";
 import t from "tap";
 import { arrayOf, isObject, objectOf } from "../../../core/process/json.ts";
 import { admin, committedWallet, createCustomer, wallet } from "../../support/admin.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { runCli } from "./cli-runs.ts";
 
 const NOBODY = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 
 t.test("operators and accounts", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway();
-  });
+  const gateway = await startGateway();
   t.teardown(() => gateway.close());
 
   const run = (...args: string[]) =>

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import type { Command, Services } from "../../../core/plugin/services.ts";
 import { commandRoutes } from "../../../plugins/admin/plugin-commands.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { reload } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
 import { runCli } from "./cli-runs.ts";
@@ -99,15 +99,10 @@ export default (services, { words }) => {
 `;
 
 t.test("a plugin's commands", async (t) => {
-  let gateway: TestGateway;
-  let folder: string;
-  let plugin: string;
-  t.before(async () => {
-    folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-    plugin = join(folder, "team.mjs");
-    writeFileSync(plugin, PLUGIN);
-    gateway = await startGateway({ plugins: { [plugin]: {} } });
-  });
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const plugin = join(folder, "team.mjs");
+  writeFileSync(plugin, PLUGIN);
+  const gateway = await startGateway({ plugins: { [plugin]: {} } });
   t.teardown(async () => {
     await gateway?.close();
     rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import t from "tap";
 import { admin, committedWallet, createCustomer, wallet } from "../../support/admin.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { callMicroVnd, callOnce } from "../../support/outage.ts";
 import { assertReconciled, microVnd, runReconcile } from "../../support/proof.ts";
@@ -10,10 +10,7 @@ import { runCli } from "./cli-runs.ts";
 const CREDIT_VND = 100;
 
 t.test("npm run admin -- quarantine", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway();
-  });
+  const gateway = await startGateway();
   t.teardown(() => gateway.close());
 
   const run = (...args: string[]) =>

@@ -3,22 +3,18 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
 import { arrayOf, isObject } from "../../../core/process/json.ts";
-import { admin, type Customer, createCustomer } from "../../support/admin.ts";
+import { admin, createCustomer } from "../../support/admin.ts";
 import { bodyOf } from "../../support/ask.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { RawClient, rawPost } from "../../support/raw-client.ts";
 import { until } from "../../support/until.ts";
 import { runCli, runCliProcess } from "./cli-runs.ts";
 
 t.test("npm run admin -- reconcile", async (t) => {
-  let gateway: TestGateway;
-  let customer: Customer;
-  t.before(async () => {
-    gateway = await startGateway();
-    customer = await createCustomer(gateway, { creditVnd: 100 });
-    await createCustomer(gateway, { creditVnd: "0.000001" });
-  });
+  const gateway = await startGateway();
+  const customer = await createCustomer(gateway, { creditVnd: 100 });
+  await createCustomer(gateway, { creditVnd: "0.000001" });
   t.teardown(() => gateway.close());
 
   const run = (...args: string[]) =>

@@ -1,16 +1,13 @@
 import t from "tap";
 import { arrayOf, isObject, objectOf } from "../../../core/process/json.ts";
 import { admin, createCustomer } from "../../support/admin.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 
 const KEYS = ["key-of-the-first-one", "key-of-the-second"];
 
 t.test("GET /admin/v1/upstreams", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({ config: { upstreams: { anthropic: { keys: KEYS } } } });
-  });
+  const gateway = await startGateway({ config: { upstreams: { anthropic: { keys: KEYS } } } });
   t.teardown(() => gateway.close());
 
   async function upstream(): Promise<Record<string, unknown>> {

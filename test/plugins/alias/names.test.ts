@@ -24,6 +24,7 @@ const VERSIONS = [
   ...MODELS,
   modelOf({ id: "claude-small-4-5" }),
   modelOf({ id: "gpt-5.5", standard: "chat", labels: new Set() }),
+  modelOf({ id: "gpt-oss-120b", standard: "chat", labels: new Set() }),
 ];
 
 function plugin(settings: Partial<Settings> = {}, models: readonly Model[] = MODELS) {
@@ -136,7 +137,10 @@ t.test("a name that is spelled in another way", async (t) => {
     // Bedrock's releases, with a date or without
     ["us.anthropic.claude-small-4-5-v1", "claude-small-4-5", both],
     ["us.anthropic.claude-small-4-5-v1:0", "claude-small-4-5", both],
-    ["openai.gpt-5-1:0", "gpt-5", both],
+    ["openai.gpt-oss-120b-1:0", "gpt-oss-120b", both],
+    // A version, not a release
+    ["claude-opus-5-5:0", "404 model", { ...both, unknown: "refuse" }],
+    ["gpt-5-4:3", "404 model", { ...both, unknown: "refuse" }],
     ["us.anthropic.claude-small-4-5-v1", top, bare],
     ["gpt-5-v", top, both],
     ["anthropic/claude-3-opus", top, both],

@@ -2,23 +2,19 @@ import assert from "node:assert/strict";
 import t from "tap";
 import { newId } from "../../../core/process/id.ts";
 import { archiveMonth, closeMonth } from "../../support/archived-month.ts";
-import { ALICE, BOB, record, startUsageWorld, type UsageWorld } from "./usage-fixtures.ts";
+import { ALICE, BOB, record, startUsageWorld } from "./usage-fixtures.ts";
 
 const MARCH = Date.UTC(2026, 2, 10);
 const APRIL = Date.UTC(2026, 3, 10);
 const END = "2026-04-01T00:00:00.000Z";
 
 t.test("usage of archived months", async (t) => {
-  let world: UsageWorld;
-  let april: string;
-  t.before(async () => {
-    world = await startUsageWorld();
-    await record(world.sql, { atMs: MARCH });
-    await record(world.sql, { atMs: MARCH + 1 });
-    april = await record(world.sql, { atMs: APRIL });
-    await record(world.sql, { atMs: APRIL, accountId: BOB });
-    await closeMonth(world.gateway, "2026-03");
-  });
+  const world = await startUsageWorld();
+  await record(world.sql, { atMs: MARCH });
+  await record(world.sql, { atMs: MARCH + 1 });
+  const april = await record(world.sql, { atMs: APRIL });
+  await record(world.sql, { atMs: APRIL, accountId: BOB });
+  await closeMonth(world.gateway, "2026-03");
   t.teardown(() => world.close());
 
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it expects.

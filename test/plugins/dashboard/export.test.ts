@@ -5,18 +5,15 @@ import t from "tap";
 import { csvColumns } from "../../../plugins/dashboard/csv.ts";
 import { csvFile, csvLine } from "../../../plugins/page-parts/browser/csv.ts";
 import { until } from "../../support/until.ts";
-import { ALICE, keyId, record, startUsageWorld, type UsageWorld } from "./usage-fixtures.ts";
+import { ALICE, keyId, record, startUsageWorld } from "./usage-fixtures.ts";
 
 t.test("the CSV export", async (t) => {
-  let world: UsageWorld;
-  t.before(async () => {
-    world = await startUsageWorld();
-    await world.sql`
-      insert into api_keys (id, account_id, name, hash, prefix)
-      values (${keyId(1)}, ${ALICE}, ${'Khóa "chính", số 1'}, sha256('a'), 'tg-a'),
-        (${keyId(2)}, ${ALICE}, '=HYPERLINK("http://evil.test")', sha256('b'), 'tg-b'),
-        (${keyId(5)}, ${ALICE}, '2024.10', sha256('e'), 'tg-e')`;
-  });
+  const world = await startUsageWorld();
+  await world.sql`
+    insert into api_keys (id, account_id, name, hash, prefix)
+    values (${keyId(1)}, ${ALICE}, ${'Khóa "chính", số 1'}, sha256('a'), 'tg-a'),
+      (${keyId(2)}, ${ALICE}, '=HYPERLINK("http://evil.test")', sha256('b'), 'tg-b'),
+      (${keyId(5)}, ${ALICE}, '2024.10', sha256('e'), 'tg-e')`;
   t.teardown(() => world.close());
 
   async function lines(query: Record<string, string>): Promise<string[]> {

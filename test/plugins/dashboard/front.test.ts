@@ -5,7 +5,7 @@ import t from "tap";
 import { createCustomer, usage } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { SHIPPED_CATALOGUE } from "../../support/catalogue.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { reload } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
@@ -14,12 +14,9 @@ import { ask as get } from "./raw-get.ts";
 const PAGE_BYTES = 30_000;
 
 t.test("the front page", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({
-      config: { catalogue: SHIPPED_CATALOGUE },
-      plugins: { dashboard: { service_name: "A & B", support: "help@example.com" } },
-    });
+  const gateway = await startGateway({
+    config: { catalogue: SHIPPED_CATALOGUE },
+    plugins: { dashboard: { service_name: "A & B", support: "help@example.com" } },
   });
   t.teardown(() => gateway.close());
   const page = (path = "/", headers: Record<string, string> = {}) =>

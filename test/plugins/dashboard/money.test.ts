@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { newId } from "../../../core/process/id.ts";
-import { ALICE, BOB, record, startUsageWorld, type UsageWorld } from "./usage-fixtures.ts";
+import { ALICE, BOB, record, startUsageWorld } from "./usage-fixtures.ts";
 
 const VND = 1_000_000;
 
@@ -15,38 +15,35 @@ interface Row {
 }
 
 t.test("the money of a customer", async (t) => {
-  let world: UsageWorld;
-  t.before(async () => {
-    world = await startUsageWorld();
-    let balance = 0;
-    const move = async (
-      at: string,
-      kind: string,
-      vnd: number,
-      reference: string,
-      reason?: string,
-    ) => {
-      balance += vnd * VND;
-      await world.sql`
-        insert into ledger_entries_rest (account_id, kind, amount, balance_after, reference, reason, at)
-        values (${ALICE}, ${kind}, ${vnd * VND}, ${balance}, ${reference}, ${reason ?? null}, ${at})`;
-    };
-    const call = (at: string, charged: number, accountId = ALICE) =>
-      record(world.sql, { atMs: Date.parse(at), charged, accountId });
-    // In Vietnam October ends at 17:00 UTC.
-    await move("2026-10-31T16:59:59.999Z", "topup", 100, "transfer:1", "TG12AB");
-    await call("2026-10-31T16:59:59.999Z", 10 * VND);
-    await move("2026-10-31T17:00:00Z", "topup", 50, "transfer:2");
-    await move("2026-11-01T16:00:00Z", "topup", 7, "cash 1");
-    await call("2026-10-31T17:00:00Z", 15 * VND);
-    await call("2026-11-01T09:00:00Z", 15 * VND);
-    await call("2026-11-01T09:00:01Z", 0);
-    await move("2026-11-10T09:00:00Z", "adjustment", 3, "refund 1", "a call went wrong");
-    await move("2026-11-10T08:00:00Z", "adjustment", -4, "correction 1", "paid twice");
-    await call("2026-11-30T16:59:59.999Z", 1);
-    await call("2026-11-30T17:00:00Z", 5 * VND);
-    await call("2026-11-15T09:00:00Z", 8 * VND, BOB);
-  });
+  const world = await startUsageWorld();
+  let balance = 0;
+  const move = async (
+    at: string,
+    kind: string,
+    vnd: number,
+    reference: string,
+    reason?: string,
+  ) => {
+    balance += vnd * VND;
+    await world.sql`
+      insert into ledger_entries_rest (account_id, kind, amount, balance_after, reference, reason, at)
+      values (${ALICE}, ${kind}, ${vnd * VND}, ${balance}, ${reference}, ${reason ?? null}, ${at})`;
+  };
+  const call = (at: string, charged: number, accountId = ALICE) =>
+    record(world.sql, { atMs: Date.parse(at), charged, accountId });
+  // In Vietnam October ends at 17:00 UTC.
+  await move("2026-10-31T16:59:59.999Z", "topup", 100, "transfer:1", "TG12AB");
+  await call("2026-10-31T16:59:59.999Z", 10 * VND);
+  await move("2026-10-31T17:00:00Z", "topup", 50, "transfer:2");
+  await move("2026-11-01T16:00:00Z", "topup", 7, "cash 1");
+  await call("2026-10-31T17:00:00Z", 15 * VND);
+  await call("2026-11-01T09:00:00Z", 15 * VND);
+  await call("2026-11-01T09:00:01Z", 0);
+  await move("2026-11-10T09:00:00Z", "adjustment", 3, "refund 1", "a call went wrong");
+  await move("2026-11-10T08:00:00Z", "adjustment", -4, "correction 1", "paid twice");
+  await call("2026-11-30T16:59:59.999Z", 1);
+  await call("2026-11-30T17:00:00Z", 5 * VND);
+  await call("2026-11-15T09:00:00Z", 8 * VND, BOB);
   t.teardown(() => world.close());
 
   async function month(month: string, who = ALICE) {

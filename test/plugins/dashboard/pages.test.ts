@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import t from "tap";
 import { SHIPPED_CATALOGUE } from "../../support/catalogue.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { type Answer, ask } from "./raw-get.ts";
 
 /** Without the fonts, which come last and after which no page waits. */
@@ -15,12 +15,9 @@ const ALL_BYTES = 170_000;
 const isFont = (path: string) => path.endsWith(".woff2");
 
 t.test("the files of the dashboard", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway({
-      config: { catalogue: SHIPPED_CATALOGUE },
-      plugins: { dashboard: { service_name: 'A <b> & "C"' } },
-    });
+  const gateway = await startGateway({
+    config: { catalogue: SHIPPED_CATALOGUE },
+    plugins: { dashboard: { service_name: 'A <b> & "C"' } },
   });
   t.teardown(() => gateway.close());
   const get = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>

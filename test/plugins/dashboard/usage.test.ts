@@ -1,24 +1,12 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import {
-  ALICE,
-  BOB,
-  KEY,
-  keyId,
-  NOON,
-  record,
-  startUsageWorld,
-  type UsageWorld,
-} from "./usage-fixtures.ts";
+import { ALICE, BOB, KEY, keyId, NOON, record, startUsageWorld } from "./usage-fixtures.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 t.test("usage of a customer", async (t) => {
-  let world: UsageWorld;
-  t.before(async () => {
-    world = await startUsageWorld();
-  });
+  const world = await startUsageWorld();
   t.teardown(() => world.close());
 
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it expects.

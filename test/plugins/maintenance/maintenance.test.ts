@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { admin, createCustomer } from "../../support/admin.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { bodies, get, openStream, paths, post } from "../../support/requests.ts";
 import { runCli } from "../admin/cli-runs.ts";
 
 t.test("maintenance", async (t) => {
-  let gateway: TestGateway;
-  t.before(async () => {
-    gateway = await startGateway();
-  });
+  const gateway = await startGateway();
   t.teardown(() => gateway.close());
 
   const command = (...args: string[]) =>

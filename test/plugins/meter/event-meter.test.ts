@@ -31,7 +31,7 @@ function streamed(changes: PreparedChanges = {}, path = CHAT, profile?: Profile)
   const sink = plugin.stream?.(call, client) ?? client;
   const send = (data: object) =>
     sink.event(new ServerEvent(Buffer.from(`data: ${JSON.stringify(data)}\n\n`)));
-  return { call, desk, ends, plugin, send, sink };
+  return { call, client, desk, ends, plugin, send, sink };
 }
 
 const delta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
@@ -67,6 +67,17 @@ t.test("a stream is sold by how far it came", async (t) => {
     for (const event of events) send(event);
     sink.end(COMPLETE);
     t.strictSame([call.delivered, ends], [isSold, [COMPLETE]], what);
+  }
+});
+
+t.test("a refusal is free also if its client gets it in words", async (t) => {
+  for (const wordsAt of ["event", "end"] as const) {
+    const { call, send, sink, client } = streamed();
+    client[wordsAt] = () => Object.assign(call, { delivered: true });
+    sink.head(200, []);
+    send(ended("content_filter"));
+    sink.end(COMPLETE);
+    t.equal(call.delivered, false, wordsAt);
   }
 });
 

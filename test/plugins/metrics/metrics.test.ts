@@ -3,18 +3,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../../core/process/root.ts";
-import { admin, type Customer, createCustomer } from "../../support/admin.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { admin, createCustomer } from "../../support/admin.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { until } from "../../support/until.ts";
 import { runCli } from "../admin/cli-runs.ts";
 
 t.test("GET /metrics", async (t) => {
-  let gateway: TestGateway;
-  let customer: Customer;
-  t.before(async () => {
-    gateway = await startGateway();
-    customer = await createCustomer(gateway, { creditVnd: 100 });
-  });
+  const gateway = await startGateway();
+  const customer = await createCustomer(gateway, { creditVnd: 100 });
   t.teardown(() => gateway.close());
 
   async function call(key: string, directive: object, more: object = {}): Promise<number> {

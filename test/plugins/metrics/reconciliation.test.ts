@@ -1,24 +1,20 @@
 import assert from "node:assert/strict";
 import t from "tap";
-import { connect, type Sql } from "../../../core/database/client.ts";
+import { connect } from "../../../core/database/client.ts";
 import { createCustomer } from "../../support/admin.ts";
 import type { TestGateway } from "../../support/gateway.ts";
 import { recordedLog } from "../../support/log.ts";
 import { untilServed } from "../../support/outage.ts";
-import { type Production, startProduction } from "../../support/production.ts";
+import { startProduction } from "../../support/production.ts";
 import { until } from "../../support/until.ts";
 
 const CUSTOMERS = 60;
 
 t.test("two gateways that reconcile on a schedule", async (t) => {
-  let parts: Production;
-  let sql: Sql;
-  t.before(async () => {
-    parts = await startProduction({ plugins: { metrics: { reconcile_seconds: 1 } } });
-    const { log } = recordedLog();
-    const server = { url: parts.postgres.url };
-    sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 0, log });
-  });
+  const parts = await startProduction({ plugins: { metrics: { reconcile_seconds: 1 } } });
+  const { log } = recordedLog();
+  const server = { url: parts.postgres.url };
+  const sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 0, log });
   t.teardown(async () => {
     await sql.end(1);
     await parts.close();

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import t from "tap";
 import { createCustomer } from "../../support/admin.ts";
 import { bodyOf } from "../../support/ask.ts";
-import { type Production, startProduction } from "../../support/production.ts";
+import { startProduction } from "../../support/production.ts";
 import { until } from "../../support/until.ts";
 
 const PATH = "/v1/messages";
@@ -12,13 +12,10 @@ const WORKERS = 3;
 const SCRAPE_MS = 5_000;
 
 t.test("GET /metrics of a gateway with workers", async (t) => {
-  let production: Production;
-  t.before(async () => {
-    production = await startProduction(
-      { config: { listen: { workers: WORKERS } } },
-      { gateways: 1 },
-    );
-  });
+  const production = await startProduction(
+    { config: { listen: { workers: WORKERS } } },
+    { gateways: 1 },
+  );
   t.teardown(() => production.close());
   const gateway = () => production.gateways[0]!;
 

@@ -4,7 +4,7 @@ import { type Right, roles } from "../../../core/plugin/operator.ts";
 import { objectOf, parseJson } from "../../../core/process/json.ts";
 import { INVENTORY } from "../../inventory/inventory.ts";
 import { type AdminTarget, admin, createCustomer, wallet } from "../../support/admin.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import {
   anonymous,
@@ -22,16 +22,11 @@ const LARGE = "7000000";
 const LATE = /has waited for too long|is expired/;
 
 t.test("operators", async (t) => {
-  let gateway: TestGateway;
-  let owner: TestOperator;
-  let finance: TestOperator;
-  t.before(async () => {
-    gateway = await startGateway({
-      plugins: { operators: { second_person_above_vnd: BOUNDS } },
-    });
-    owner = await createOperator(gateway, "owner");
-    finance = await createOperator(gateway, "finance");
+  const gateway = await startGateway({
+    plugins: { operators: { second_person_above_vnd: BOUNDS } },
   });
+  const owner = await createOperator(gateway, "owner");
+  const finance = await createOperator(gateway, "finance");
   t.teardown(() => gateway.close());
 
   const tokenOf = async (role: string): Promise<AdminTarget> => {

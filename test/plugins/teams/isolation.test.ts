@@ -4,12 +4,8 @@ import { until } from "../../support/until.ts";
 import { pathOf, teamWorld } from "./world.ts";
 
 t.test("a member of a team", async (t) => {
-  let at: Awaited<ReturnType<typeof teamWorld>>;
-  let team: Awaited<ReturnType<typeof busyTeam>>;
-  t.before(async () => {
-    at = await teamWorld();
-    team = await busyTeam();
-  });
+  const at = await teamWorld();
+  const team = await busyTeam();
   t.teardown(() => at.close());
 
   async function busyTeam() {

@@ -8,10 +8,7 @@ import { type Person, PRICE_VND, pathOf, teamWorld } from "./world.ts";
 const SOON_MS = 15_000;
 
 t.test("a team", async (t) => {
-  let at: Awaited<ReturnType<typeof teamWorld>>;
-  t.before(async () => {
-    at = await teamWorld();
-  });
+  const at = await teamWorld();
   t.teardown(() => at.close());
 
   /** The person's place in this team, in a list. */

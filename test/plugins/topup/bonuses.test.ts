@@ -5,7 +5,7 @@ import { decideBonuses, offersOf } from "../../../plugins/topup/bonuses.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { Random } from "../../support/random.ts";
 import { until } from "../../support/until.ts";
-import { bootTopups, type InProcess } from "./in-process.ts";
+import { bootTopups } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
 
 const random = Random.printed();
@@ -26,10 +26,7 @@ const BONUSES = [
 ] as const;
 
 t.test("bonuses of top-ups", async (t) => {
-  let gateway: InProcess;
-  t.before(async () => {
-    gateway = await bootTopups({ promotions: { counted: "all", bonuses: BONUSES } });
-  });
+  const gateway = await bootTopups({ promotions: { counted: "all", bonuses: BONUSES } });
   t.teardown(async () => {
     const { body } = await admin(gateway, "GET", "/reconcile").finally(() => gateway.close());
     assert.equal(body["drift"], false);

@@ -7,16 +7,13 @@ import { unmatchedTransfers } from "../../../plugins/topup/transfers.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { until } from "../../support/until.ts";
 import { runCli } from "../admin/cli-runs.ts";
-import { bootTopups, type InProcess } from "./in-process.ts";
+import { bootTopups } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
 
 const BECAUSE = { reason: "wrote to support" };
 
 t.test("an unmatched transfer", async (t) => {
-  let gateway: InProcess;
-  t.before(async () => {
-    gateway = await bootTopups();
-  });
+  const gateway = await bootTopups();
   t.teardown(() => gateway.close());
 
   async function waiting(changes: JsonObject = {}): Promise<string> {

@@ -1,16 +1,13 @@
 import t from "tap";
 import { isObject } from "../../../core/process/json.ts";
 import { createCustomer } from "../../support/admin.ts";
-import { bootTopups, type InProcess } from "./in-process.ts";
+import { bootTopups } from "./in-process.ts";
 import { as, BANK, notify, order, transfer } from "./topups.ts";
 
 const MINUTE_MS = 60_000;
 
 t.test("an order", async (t) => {
-  let gateway: InProcess;
-  t.before(async () => {
-    gateway = await bootTopups({ open_orders_max: 3, order_valid_minutes: 60 });
-  });
+  const gateway = await bootTopups({ open_orders_max: 3, order_valid_minutes: 60 });
   t.teardown(() => gateway.close());
 
   t.test("has what a banking app needs, as text and as a QR picture", async (t) => {

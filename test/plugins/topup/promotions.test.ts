@@ -4,9 +4,9 @@ import { discountBpsAt } from "../../../core/catalogue/discount.ts";
 import { dayOf, endOfDay } from "../../../core/process/vietnam-day.ts";
 import { admin, createCustomer, credit } from "../../support/admin.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
-import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
+import { startTestSimulator } from "../../support/simulator.ts";
 import { until } from "../../support/until.ts";
-import { bootTopups, type InProcess } from "./in-process.ts";
+import { bootTopups } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
 
 const DAY_MS = 86_400_000;
@@ -23,12 +23,8 @@ t.test("discounts add up while they last, to 100% at most", async (t) => {
 });
 
 t.test("discounts", async (t) => {
-  let simulator: TestSimulator;
-  let gateway: InProcess;
-  t.before(async () => {
-    simulator = await startTestSimulator();
-    gateway = await bootTopups({ promotions: { counted: "all" } }, simulator.port);
-  });
+  const simulator = await startTestSimulator();
+  const gateway = await bootTopups({ promotions: { counted: "all" } }, simulator.port);
   t.teardown(async () => {
     await gateway?.close();
     await simulator?.stop();

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../core/process/json.ts";
 import { Crediting } from "../../../plugins/topup/crediting.ts";
 import { transferOf } from "../../../plugins/topup/transfers.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
-import { bootTopups, type InProcess } from "./in-process.ts";
+import { bootTopups } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
 
 const HOUR_MS = 3_600_000;
@@ -89,10 +89,7 @@ const ACCOUNTS: Readonly<Record<string, JsonObject>> = {
 };
 
 t.test("a transfer", async (t) => {
-  let gateway: InProcess;
-  t.before(async () => {
-    gateway = await bootTopups();
-  });
+  const gateway = await bootTopups();
   t.teardown(() => gateway.close());
 
   for (const row of rowsOf(STATES)) {

@@ -2,16 +2,13 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
-import { bootTopups, type InProcess } from "./in-process.ts";
+import { bootTopups } from "./in-process.ts";
 import { API_KEY, HMAC_SECRET, notify, order, secretOf, signed, transfer } from "./topups.ts";
 
 const OK = { status: 200, body: { success: true } };
 
 t.test("the bank's webhook", async (t) => {
-  let gateway: InProcess;
-  t.before(async () => {
-    gateway = await bootTopups();
-  });
+  const gateway = await bootTopups();
   t.teardown(() => gateway.close());
 
   t.test(

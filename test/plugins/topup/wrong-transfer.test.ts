@@ -5,20 +5,16 @@ import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { admin, createCustomer, credit, wallet } from "../../support/admin.ts";
 import { billedCall } from "../../support/billed.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
-import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
+import { startTestSimulator } from "../../support/simulator.ts";
 import { runCli } from "../admin/cli-runs.ts";
-import { bootTopups, type InProcess } from "./in-process.ts";
+import { bootTopups } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
 
 const REASON = "given to the wrong customer";
 
 t.test("money that went wrong", async (t) => {
-  let gateway: InProcess;
-  let simulator: TestSimulator;
-  t.before(async () => {
-    simulator = await startTestSimulator();
-    gateway = await bootTopups({}, simulator.port);
-  });
+  const simulator = await startTestSimulator();
+  const gateway = await bootTopups({}, simulator.port);
   t.teardown(async () => {
     const { body } = await admin(gateway, "GET", "/reconcile").finally(async () => {
       await gateway.close();

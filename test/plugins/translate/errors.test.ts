@@ -1,5 +1,9 @@
 import t from "tap";
-import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
+import {
+  chatErrorIn200,
+  chatErrorToMessages,
+  messagesErrorToChat,
+} from "../../../plugins/translate/errors.ts";
 
 /* upstream status -> status and type for a Messages client */
 const CHAT_STATUSES = `
@@ -46,6 +50,32 @@ const MESSAGES_TYPES = `
   shiny_error           599 599 server_error          null
   shiny_error           200 502 server_error          null
 `;
+
+t.test("an error in a reply with status 200 has the status that it stands for", async (t) => {
+  for (const [error, status, type] of [
+    [{ code: "data_inspection_failed" }, 400, "invalid_request_error"],
+    [{ code: "cyber_policy" }, 400, "invalid_request_error"],
+    [{ code: "failed_to_download_image" }, 400, "invalid_request_error"],
+    [{ code: "1214" }, 400, "invalid_request_error"],
+    [{ type: "invalid_request_error" }, 400, "invalid_request_error"],
+    [{ type: "bad_request_error", http_code: "400" }, 400, "invalid_request_error"],
+    [{ code: "rate_limit_exceeded" }, 429, "rate_limit_error"],
+    [{ code: "slow_down" }, 529, "overloaded_error"],
+    [{ code: 404 }, 404, "not_found_error"],
+    [{ status: 503 }, 529, "overloaded_error"],
+    [{ code: "server_error" }, 502, "api_error"],
+    [{ code: "constructor", type: { toString: 1 } }, 502, "api_error"],
+  ] as const) {
+    const reply = chatErrorIn200({ error: { ...error, message: "m" } });
+    const body = { type: "error", error: { type, message: "m" } };
+    t.strictSame(reply, { status, body }, JSON.stringify(error));
+  }
+  const filtered = { type: "data_inspection_failed", message: "m" };
+  t.match(messagesErrorToChat(200, { type: "error", error: filtered }), {
+    status: 400,
+    body: { error: { type: "invalid_request_error" } },
+  });
+});
 
 t.test("errors of a Chat upstream", async (t) => {
   for (const [from, status, type] of rows(CHAT_STATUSES)) {

@@ -7,7 +7,7 @@ import t from "tap";
 import { type JsonObject, objectOf } from "../../../core/process/json.ts";
 import { createCustomer } from "../../support/admin.ts";
 import { testModel } from "../../support/catalogue.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { startGateway } from "../../support/gateway.ts";
 import { type LocalServer, startLocalServer } from "../../support/local-server.ts";
 import { eventsOf, paths, post } from "../../support/requests.ts";
 
@@ -87,27 +87,23 @@ function wholeReply(item: object): JsonObject {
 t.test("encrypted reasoning returns only to the organisation that gave it", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const provider = new Provider();
-  let server: LocalServer;
-  let gateway: TestGateway;
-  t.before(async () => {
-    server = await provider.start();
-    const routes = ORGANISATIONS.map((organisation, priority) => {
-      return { upstream: organisation, model: "m", priority, profile: { organisation } };
-    });
-    const labels = ["reasoning", "streaming", "tools"];
-    const model = testModel("thinker", routes, { standard: "chat", labels });
-    const catalogue = join(folder, "catalogue.yaml");
-    writeFileSync(catalogue, JSON.stringify({ models: [model] }));
-    const upstreams = Object.fromEntries(
-      ORGANISATIONS.map((name) => [
-        name,
-        { protocols: { responses: `${server.url}/${name}/v1` }, keys: [`key-of-${name}`] },
-      ]),
-    );
-    gateway = await startGateway({
-      config: { catalogue, upstreams },
-      plugins: { alias: { default_family: "any", families: { any: "thinker" } } },
-    });
+  const server = await provider.start();
+  const routes = ORGANISATIONS.map((organisation, priority) => {
+    return { upstream: organisation, model: "m", priority, profile: { organisation } };
+  });
+  const labels = ["reasoning", "streaming", "tools"];
+  const model = testModel("thinker", routes, { standard: "chat", labels });
+  const catalogue = join(folder, "catalogue.yaml");
+  writeFileSync(catalogue, JSON.stringify({ models: [model] }));
+  const upstreams = Object.fromEntries(
+    ORGANISATIONS.map((name) => [
+      name,
+      { protocols: { responses: `${server.url}/${name}/v1` }, keys: [`key-of-${name}`] },
+    ]),
+  );
+  const gateway = await startGateway({
+    config: { catalogue, upstreams },
+    plugins: { alias: { default_family: "any", families: { any: "thinker" } } },
   });
   t.beforeEach(() => {
     provider.failing = "";

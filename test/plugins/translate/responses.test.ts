@@ -49,6 +49,20 @@ t.test("answers for Messages clients", async (t) => {
       { body: { content: [{ id: { $regex: "^toolu_[0-9A-Za-z]{24}$" } }] } },
     ],
     [
+      "calls without ids and without arguments keep their order",
+      answer({
+        tool_calls: ["", '{"x":1}', undefined, "{}"].map((args, at) => ({
+          function: { name: `f${at}`, ...(args !== undefined && { arguments: args }) },
+        })),
+      }),
+      { body: { content: [{ name: "f0" }, { name: "f1" }, { name: "f2" }, { name: "f3" }] } },
+    ],
+    [
+      "a refusal beside a blank text",
+      answer({ content: " ", refusal: "no way" }),
+      { body: { content: [{ text: "no way" }], stop_reason: "refusal" } },
+    ],
+    [
       "a message id of this protocol",
       answer({ content: "x" }, {}, { id: "msg_7" }),
       { body: { id: "msg_7" } },

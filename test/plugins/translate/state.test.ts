@@ -1,7 +1,9 @@
 import t from "tap";
+import { arrayOf, objectOf } from "../../../core/process/json.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { chatProfile } from "../../../plugins/translate/profile.ts";
+import { responsesToMessages } from "../../../plugins/translate/responses/read/stream.ts";
 import { StateSeal, stateOf } from "../../../plugins/translate/state/seal.ts";
 import { countingText, Recorder } from "./harness.ts";
 
@@ -24,6 +26,32 @@ t.test("a maker opens its state behind each of its routes", async (t) => {
 });
 
 const google = stateOf(seal, "google");
+
+t.test("items of a whole Responses reply are blocks with their state", async (t) => {
+  const thought = (text: string, encrypted_content?: string) => ({
+    type: "reasoning",
+    summary: [{ type: "summary_text", text }],
+    ...(encrypted_content !== undefined && { encrypted_content }),
+  });
+  const said = [
+    { type: "output_text", text: "x" },
+    { type: "refusal", refusal: "no" },
+  ];
+  const output = [
+    thought("s"),
+    thought("t", "E"),
+    thought("u"),
+    { type: "message", content: said },
+  ];
+  const context = { ...messagesContext({ model: "m" }, chatProfile({})), state: google };
+  const { body } = responsesToMessages({ status: "completed", output }, context);
+  const content = arrayOf(objectOf(body)?.["content"]).map((block) => objectOf(block) ?? {});
+  const seen = content.map(({ text, thinking, signature }) =>
+    thinking === undefined ? text : [thinking, google.open(String(signature), String(thinking))],
+  );
+  t.strictSame(seen, [["s", ""], ["t", "E"], ["u", ""], "x", "no"]);
+});
+
 const signed = (thought_signature: string) => ({
   extra_content: { google: { thought_signature } },
 });

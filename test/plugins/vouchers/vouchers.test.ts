@@ -2,7 +2,7 @@ import t from "tap";
 import { newVoucherCode, voucherHash } from "../../../plugins/vouchers/code.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { runCli } from "../admin/cli-runs.ts";
-import { bootTopups, type InProcess } from "../topup/in-process.ts";
+import { bootTopups } from "../topup/in-process.ts";
 import { as } from "../topup/topups.ts";
 
 const DAY_MS = 86_400_000;
@@ -20,10 +20,7 @@ t.test("a code is found however a person types it, and has 100 random bits", asy
 });
 
 t.test("vouchers", async (t) => {
-  let gateway: InProcess;
-  t.before(async () => {
-    gateway = await bootTopups({}, 1, { vouchers: { account_attempts_per_minute: 20 } });
-  });
+  const gateway = await bootTopups({}, 1, { vouchers: { account_attempts_per_minute: 20 } });
   t.teardown(() => gateway.close());
 
   /** Makes a batch, and returns its id and codes. */

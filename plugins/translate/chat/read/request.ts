@@ -103,12 +103,12 @@ function fill(request: MessagesRequest, body: JsonObject, scope: Scope): void {
   const { notes } = scope;
   refuseContracts(body, notes);
   addSettings(body, request, TRANSLATED, notes);
-  const limit = isGiven(body["max_completion_tokens"]) ? "max_completion_tokens" : "max_tokens";
-  request.max_tokens = limitOf(body, limit, scope);
   const history = readHistory(body, notes, scope);
   addTools(body, request, scope);
   addConversation(request, history, scope);
   addThinking(body, request, scope);
+  const limit = isGiven(body["max_completion_tokens"]) ? "max_completion_tokens" : "max_tokens";
+  request.max_tokens = limitOf(body, limit, request, scope);
   const format = notes.object(body, "response_format", "response_format");
   if (format && format["type"] === undefined) notes.invalid("response_format.type", "is missing");
   const schema = "response_format.json_schema.schema";

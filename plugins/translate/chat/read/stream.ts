@@ -19,7 +19,7 @@ import {
   TRUNCATED,
   UNREADABLE,
 } from "../../errors.ts";
-import { type RandomText, randomText, toMessageId } from "../../ids.ts";
+import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../../ids.ts";
 import { BlockWriter } from "../../messages/blocks.ts";
 import { type StreamedCall, StreamedCalls } from "../../messages/calls.ts";
 import { isFailure, isLost, REFUSAL_CHARS_MAX, stopOf } from "../../messages/ending.ts";
@@ -102,8 +102,11 @@ export class ChatToMessagesStream implements StreamTranslator {
     }
     const message = objectOf(choice["message"]) ?? {};
     const calls = arrayOf(message["tool_calls"]).filter(isObject);
-    // Two calls may have one id.
-    const tool_calls = calls.map((call, index) => ({ ...call, index }));
+    // Two calls may have one id, and one without id or arguments would wait for the end.
+    const tool_calls = calls.map((call, index) => ({
+      ...call,
+      ...{ index, id: stringOf(call["id"]) || toMessagesToolId("", this.random) },
+    }));
     const delta: Record<string, unknown> = { ...message, tool_calls };
     if (!isBlank(textOf(message["content"]))) {
       this.refusal = stringOf(message["refusal"]);
@@ -152,6 +155,7 @@ export class ChatToMessagesStream implements StreamTranslator {
     for (const thought of thoughtsOf(delta)) this.blocks.thought(thought);
     this.blocks.text(textOf(delta["content"]));
     const refusal = stringOf(delta["refusal"]);
+    if (refusal !== "" && this.refusal === "") this.blocks.endText();
     if (this.refusal.length < REFUSAL_CHARS_MAX) this.refusal += refusal;
     this.blocks.refusal(refusal);
     for (const item of arrayOf(delta["tool_calls"])) {

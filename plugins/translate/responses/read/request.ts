@@ -81,18 +81,10 @@ function fill(request: MessagesRequest, body: JsonObject, tools: ClientTools, sc
   addSettings(body, request, TRANSLATED, notes);
   addTools(request, body, tools, scope);
   addConversation(request, body, tools, scope);
-  request.max_tokens = limitOf(body, "max_output_tokens", scope);
   addReasoning(request, body, notes);
+  request.max_tokens = limitOf(body, "max_output_tokens", request, scope);
   const { temperature, top_p } = body;
-  if (scope.isLast) {
-    addSampling({ temperature, top_p }, request, scope);
-  } else {
-    for (const name of ["temperature", "top_p"] as const) {
-      const value = notes.number(body, name, name);
-      // Messages goes from 0 to 1.
-      if (value !== undefined) request[name] = Math.min(1, value);
-    }
-  }
+  addSampling({ temperature, top_p }, request, scope);
   const text = notes.object(body, "text", "text");
   if (isGiven(text?.["verbosity"])) notes.drop("text.verbosity");
   addFormat(objectOf(text?.["format"]), "text.format", "text.format.schema", request, notes);

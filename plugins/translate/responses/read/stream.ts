@@ -12,10 +12,10 @@ import { argumentsText } from "../../arguments.ts";
 import type { MessagesContext } from "../../chat/write/request.ts";
 import {
   brokenForMessages,
+  chatErrorIn200,
   MALFORMED,
   OVERSIZED,
   type Reply,
-  responsesErrorIn200,
   TRUNCATED,
   UNREADABLE,
 } from "../../errors.ts";
@@ -83,7 +83,7 @@ export class ResponsesToMessagesStream implements StreamTranslator {
   whole(body: unknown): void {
     const { error, output } = objectOf(body) ?? {};
     if (!isObject(body) || isObject(error) || !Array.isArray(output)) {
-      this.fail(isObject(error) ? responsesErrorIn200(error) : brokenForMessages(UNREADABLE));
+      this.fail(isObject(error) ? chatErrorIn200({ error }) : brokenForMessages(UNREADABLE));
       return;
     }
     this.start(body);
@@ -139,10 +139,10 @@ export class ResponsesToMessagesStream implements StreamTranslator {
         this.complete(objectOf(event["response"]) ?? {});
         return;
       case "response.failed":
-        this.fail(responsesErrorIn200(objectOf(objectOf(event["response"])?.["error"]) ?? {}));
+        this.fail(chatErrorIn200(objectOf(event["response"]) ?? {}));
         return;
       case "error":
-        this.fail(responsesErrorIn200(objectOf(event["error"]) ?? event));
+        this.fail(chatErrorIn200(event));
     }
   }
 
@@ -220,10 +220,12 @@ export class ResponsesToMessagesStream implements StreamTranslator {
       const whole = thinkingOf(item);
       if (whole !== "") this.think(whole);
     }
-    const { encrypted_content: state } = item;
+    const { encrypted_content: given } = item;
+    const state = typeof given === "string" ? given : "";
     const text = this.thinking.join("");
     this.thinking = [];
-    if (typeof state !== "string" || state === "" || !this.context.state) return;
+    // Without state of its own too: the next item is another block.
+    if ((state === "" && text === "") || !this.context.state) return;
     const signature = this.context.state.pack(state, text);
     this.blocks.thought({ type: "thinking", thinking: "", signature });
   }

@@ -15,7 +15,7 @@ type TextContext = Pick<MessagesContext, "joinsTexts" | "isFormatted">;
  */
 export class MessageTexts {
   private readonly phases = new Map<string, unknown>();
-  /** The message that was written last, and the last one of which there was more than white space. */
+  /** The message or refusal that was written last, and the last message of which there was more than white space. */
   private last: string | undefined = undefined;
   private spoken: string | undefined = undefined;
   private held: (readonly [message: string, text: string])[] = [];
@@ -50,7 +50,7 @@ export class MessageTexts {
     if (text === "") return;
     if (this.phases.get(message) === "final_answer") this.answer(text);
     else this.release();
-    this.goTo(message);
+    this.goTo(`${message}/refusal`);
     this.blocks.refusal(text);
   }
 
@@ -78,8 +78,8 @@ export class MessageTexts {
     this.blocks.text(isNext && this.context.joinsTexts ? GAP + text : text);
   }
 
-  private goTo(message: string): void {
-    if (this.last !== message) this.blocks.endText();
-    this.last = message;
+  private goTo(part: string): void {
+    if (this.last !== part) this.blocks.endText();
+    this.last = part;
   }
 }

@@ -10,17 +10,14 @@ import {
   signedUp,
 } from "../../../support/browser-session.ts";
 import { tokenIn } from "../../../support/mail-server.ts";
-import { bootInProcess, type GatewayInProcess } from "../in-process.ts";
+import { bootInProcess } from "../in-process.ts";
 
 const STEP_MS = 30_000;
 const HOUR_MS = 3_600_000;
 const NEW_PASSWORD = "mật khẩu mới";
 
 t.test("a second factor", async (t) => {
-  let world: GatewayInProcess;
-  t.before(async () => {
-    world = await bootInProcess();
-  });
+  const world = await bootInProcess();
   t.teardown(() => world.close());
 
   function visitor(): BrowserSession {

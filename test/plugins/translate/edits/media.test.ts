@@ -37,6 +37,7 @@ t.test(
     for (const [url, expected] of [
       ["data:text/plain;charset=utf-8;base64,eGluIGNow6Bv", { type: "text", text: "xin chào" }],
       ["data:text/csv,a%2Cb", { type: "text", text: "a,b" }],
+      ["data:,a%u0041%u4e2d%zz", { type: "text", text: "a%u0041%u4e2d%zz" }],
       ["data:,plain", { type: "text", text: "plain" }],
       [PDF, { type: "file", file }],
     ] as const) {

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import t from "tap";
-import { isPythonPattern } from "../../../../plugins/translate/schema/re2-pattern.ts";
+import { isPythonPattern, isRe2Pattern } from "../../../../plugins/translate/schema/re2-pattern.ts";
 
 /** Patterns as tools and zod have them, which Python compiles. */
 const KEPT = [
@@ -17,6 +17,7 @@ const KEPT = [
   "a{2}|a{2,}|a{2,3}?|a*?",
   "a{b}|{a}|{}|}|]",
   "^[^[\\]]*$",
+  "[\\\\]|[\\\\B]|(\\\\?=a)",
   "\\Aa|\\b\\B|\\A\\\\*",
   "😀+|é",
   // zod's own: uuid, ISO date and time, base64, cuid2, E.164, IPv4.
@@ -36,6 +37,7 @@ const REFUSED = [
   "[a-\\d]",
   "[\\]a-\\d]",
   "[\\]\\w-x]",
+  "[\\w-\\\\]",
   "[\\A]",
   "[\\]\\B]",
   "\\A*",
@@ -58,6 +60,15 @@ const REFUSED = [
 t.test("patterns that Python compiles are kept, others are not", async (t) => {
   for (const pattern of KEPT) t.ok(isPythonPattern(pattern), pattern);
   for (const pattern of REFUSED) t.notOk(isPythonPattern(pattern), pattern.slice(0, 80));
+});
+
+t.test("a hostile pattern costs next to nothing", async (t) => {
+  const start = performance.now();
+  for (const piece of ["[", "[\\", "[a-", "[\\w", "\\[", "{1", "(?", "[^"]) {
+    for (let i = 0; i < 100; i += 1) isPythonPattern(piece.repeat(4_990 / piece.length) + i);
+    isRe2Pattern(piece.repeat(60_000));
+  }
+  t.ok(performance.now() - start < 1_000, "800 patterns take less than a second");
 });
 
 const COMPILE = `
