@@ -90,7 +90,7 @@ export function statementCsv(
 /** Returns a call as one CSV line. */
 export function csvRow(record: CallRecord, decimal: Decimal): string {
   const values = columns.map((column) => column.value(record, decimal));
-  return csvLine(values, decimal) + LINE_END;
+  return csvLine(values, decimal, csvColumns) + LINE_END;
 }
 
 /** Amounts are written as text, since they have more digits than a number. */

@@ -85,9 +85,9 @@ function readScript(
 ): Script {
   const imports: string[] = [];
   const exported: string[] = [];
-  const code = text.replace(/^ *\/\*\*.*?\*\/\n/gms, "");
+  const code = text.replace(/^ *(?:\/\*\*.*?\*\/|\/\/[^\n]*)\n/gms, "");
   // Imports come first. Further down the same words are code that a page shows.
-  const start = /^(?!import |\/\/).+/m.exec(code)?.index ?? code.length;
+  const start = /^(?!import ).+/m.exec(code)?.index ?? code.length;
   const head = code
     .slice(0, start)
     .replace(

@@ -21,7 +21,7 @@ interface Change {
   readonly of?: Options;
   /** The other options, as the fields are now, which are the body of the request too. Default: none. */
   given?(): Options;
-  /** The body, if it says more or less than the command. Undefined: nothing is to change, so the form closes. */
+  /** The body, if it says other things than the command. Undefined: nothing is to change, so the form closes. */
   body?(): object | undefined | Promise<object>;
   /** Sends it, and leaves the form open. Default: it is sent, and the form closes. */
   send?(path: string, body: object): Promise<void>;
@@ -123,8 +123,10 @@ export function openChange(change: Change): void {
     try {
       if (proof) await prove(proof.value);
       askForProof(false);
-      const body = change.body ? await change.body() : (change.given?.() ?? {});
-      if (body === undefined) return dialog.close();
+      const given = change.body ? await change.body() : (change.given?.() ?? {});
+      if (given === undefined) return dialog.close();
+      // As in a command, an empty field is left out.
+      const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ""));
       if (change.send) return await change.send(path, body);
       const isFirst = change.movesMoney && !isConfirmed;
       const reply = await post<{ readonly applied?: boolean }>(
@@ -155,6 +157,11 @@ export function openChange(change: Change): void {
 /** The field for why a change is made. */
 export function reasonField(hint?: Child): Field {
   return field(t("reason"), { required: true, maxlength: 500 }, hint);
+}
+
+/** The field for why a change is made that needs no reason. */
+export function optionalReason(): Field {
+  return field(t("reason"), { maxlength: 500 });
 }
 
 /** A reference for one movement, made once for a form: sent twice, it counts once. */

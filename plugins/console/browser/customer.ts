@@ -71,9 +71,9 @@ export async function showCustomer(
   const place = el("div", { class: "grid" });
   fill(root, pageHead(t("nav.customers"), el("code", {}, id)), place);
   const load = async () =>
-    loadInto(place, signal, async () => {
+    loadInto(place, signal, async (isWanted) => {
       const customer = await read(id);
-      if (!signal.aborted) fill(root, head(customer.account, load), place);
+      if (isWanted()) fill(root, head(customer.account, load), place);
       return sections(customer, load);
     });
   await load();

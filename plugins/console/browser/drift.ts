@@ -40,7 +40,7 @@ export async function openDrift({ account_id: account, purse }: Row, done: () =>
     given: () => ({
       ...named,
       difference_vnd: drift.difference_vnd,
-      reason: reason.input.value || undefined,
+      reason: reason.input.value,
     }),
     action: t("drift.mend"),
     movesMoney: purse === null,

@@ -1,7 +1,6 @@
 import { el } from "../../page-parts/browser/dom.ts";
-import { field } from "../../page-parts/browser/form.ts";
 import { limitFields } from "../../page-parts/browser/key-limits.ts";
-import { openChange } from "./change.ts";
+import { openChange, optionalReason } from "./change.ts";
 import type { Key } from "./contract.ts";
 import { t } from "./text.ts";
 
@@ -26,9 +25,7 @@ export function openLimits(key: Key, done: Done): void {
     }),
     body() {
       const limits = changed();
-      return Object.keys(limits).length > 0
-        ? { ...limits, reason: reason.input.value || undefined }
-        : undefined;
+      return Object.keys(limits).length > 0 ? { ...limits, reason: reason.input.value } : undefined;
     },
     action: t("keys.limits.save"),
     done,
@@ -48,7 +45,7 @@ export function openPause(key: Key, done: Done): void {
     command: `key ${words}`,
     of: { key: key.id },
     given: () => ({ reason: reason.input.value }),
-    body: () => ({ paused, reason: reason.input.value || undefined }),
+    body: () => ({ paused, reason: reason.input.value }),
     action: t(`key.${words}`),
     isDangerous: paused,
     done,
@@ -66,8 +63,4 @@ export function openRevoke(key: Key, done: Done): void {
     isDangerous: true,
     done,
   });
-}
-
-function optionalReason() {
-  return field(t("reason"), { maxlength: 500 });
 }

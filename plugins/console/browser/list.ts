@@ -49,6 +49,7 @@ interface ListOf<Row> {
   readonly filters: readonly Filter[];
   /** The columns, or those of the rows that the filters ask for. */
   readonly columns: readonly Column<Row>[] | ((filters: Filters) => readonly Column<Row>[]);
+  /** Loads a page of rows. A filter `account` is the id by then, though the reader may have typed an address. */
   load(filters: Filters, limit: number, next: Filters): Promise<Found<Row>>;
   /** The command that prints the same. */
   command(filters: Filters): string;
@@ -186,7 +187,7 @@ async function allRows<Row>(of: ListOf<Row>, filters: Filters) {
   return { rows, isCut: isCut || next !== undefined };
 }
 
-/** Loads a page of rows. The filter `account` may be an address, which the API does not take. */
+/** Loads a page of rows, with the id of the account that the filters name. */
 async function pageOf<Row>(
   of: ListOf<Row>,
   filters: Filters,
@@ -196,7 +197,7 @@ async function pageOf<Row>(
   const { account } = filters;
   if (account === undefined) return of.load(filters, limit, next);
   const id = await findAccount(account);
-  if (id === undefined) return { rows: [], note: notice("info", t("calls.noaccount")) };
+  if (id === undefined) return { rows: [], note: notice("info", t("account.unknown")) };
   return of.load({ ...filters, account: id }, limit, next);
 }
 

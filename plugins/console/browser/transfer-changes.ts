@@ -56,7 +56,7 @@ export function openAssign(transfer: Transfer, done: Done, to = ""): void {
       const given = { reason: reason.input.value };
       if (isOrder()) return { order: named(), ...given };
       const account = await findAccount(named());
-      if (account === undefined) throw new ApiError(404, null, t("calls.noaccount"), null);
+      if (account === undefined) throw new ApiError(404, null, t("account.unknown"), null);
       return { account, ...given };
     },
     movesMoney: true,

@@ -69,9 +69,9 @@ export async function showBatch(
   const place = el("div", { class: "grid" });
   fill(root, pageHead(t("vouchers"), null), place);
   const load = () =>
-    loadInto(place, signal, async () => {
+    loadInto(place, signal, async (isWanted) => {
       const batch = await get<WholeVoucherBatch>(`/vouchers/${id}`, { limit: SHOWN_MAX });
-      if (!signal.aborted)
+      if (isWanted())
         fill(root, pageHead(batch.note, t("vouchers"), cancelButton(batch, load)), place);
       return [card(t("vouchers"), facts(batch)), redemptions(batch)];
     });
@@ -140,10 +140,10 @@ function openBatch(again: () => Promise<void>): void {
     command: "voucher create",
     given: () => ({
       amount_vnd: amount.input.value,
-      count: Number(count.input.value),
-      uses: Number(uses.input.value),
+      count: count.input.value && Number(count.input.value),
+      uses: uses.input.value && Number(uses.input.value),
       until: until.input.value,
-      from: from.input.value || undefined,
+      from: from.input.value,
       note: note.input.value,
       once_per_customer: select.value !== "",
     }),

@@ -74,6 +74,7 @@ export interface Member extends LimitedKey {
   readonly email: string;
   readonly role: "manager" | "member";
   readonly state: "invited" | "active" | "paused" | "removed";
+  readonly joined_at: string | null;
   readonly spent_today_vnd: string;
   readonly spent_month_vnd: string;
 }

@@ -36,7 +36,7 @@ export const team = {
   "team.state.invited": "Invited",
   "team.state.active": "Active",
   "team.state.paused": "Paused",
-  "team.state.removed": "Removed",
+  "team.state.removed": "Left",
   "team.spent": "Today {today} · This month {month}",
   "team.usage": "Calls",
   "team.usage.label": "Calls of {email}",

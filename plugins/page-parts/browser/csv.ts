@@ -1,4 +1,6 @@
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
+/** Fields with an amount, which is a text, as it has more digits than a number; `from` and `to` are those of a price. */
+const AMOUNT = /^(?:.*_vnd|price|from|to)$/;
 /** Spreadsheets read a file as UTF-8 if it begins with this. */
 export const CSV_MARK = "\ufeff";
 
@@ -17,16 +19,28 @@ export function csvFile(
     return csvLine(
       names.map((name) => fields[name]),
       decimal,
+      names,
     );
   });
   return CSV_MARK + [csvLine(names, decimal), ...lines, ""].join("\r\n");
 }
 
-/** Returns a line of a CSV file, without its end. Objects are written as JSON; null and undefined are empty. */
-export function csvLine(values: readonly unknown[], decimal: Decimal = "point"): string {
+/**
+ * Returns a line of a CSV file, without its end. Objects are written as JSON; null and undefined are empty. `names`: those of
+ * the values. A decimal comma is in numbers and amounts alone: a key may be called 1.5.
+ */
+export function csvLine(
+  values: readonly unknown[],
+  decimal: Decimal = "point",
+  names: readonly string[] = [],
+): string {
   const fields = values.map(fieldOf);
   if (decimal === "point") return fields.join(",");
-  return fields.map((field) => (NUMBER.test(field) ? field.replace(".", ",") : field)).join(";");
+  const isExact = (field: string, at: number) =>
+    NUMBER.test(field) && (typeof values[at] === "number" || AMOUNT.test(names[at] ?? ""));
+  return fields
+    .map((field, at) => (isExact(field, at) ? field.replace(".", ",") : field))
+    .join(";");
 }
 
 function fieldOf(value: unknown): string {

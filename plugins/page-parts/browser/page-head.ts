@@ -33,13 +33,13 @@ export function waiting(): HTMLElement {
 const readings = new WeakMap<Element, number>();
 
 /**
- * Fills `place` with what `content` resolves to. If it fails, with the reason and a button that tries again. `keeps`: what it
- * shows stays until then.
+ * Fills `place` with what `content` resolves to. If it fails, with the reason and a button that tries again. `content` may
+ * change other parts too while `isWanted()`. `keeps`: what it shows stays until then.
  */
 export async function loadInto(
   place: Element,
   signal: AbortSignal,
-  content: () => Promise<Child>,
+  content: (isWanted: () => boolean) => Promise<Child>,
   keeps = false,
 ): Promise<void> {
   const reading = (readings.get(place) ?? 0) + 1;
@@ -47,7 +47,7 @@ export async function loadInto(
   const isWanted = () => !signal.aborted && readings.get(place) === reading;
   if (!keeps) fill(place, waiting());
   try {
-    const loaded = await content();
+    const loaded = await content(isWanted);
     if (isWanted()) fill(place, loaded);
   } catch (error) {
     if (isWanted())

@@ -1,4 +1,3 @@
-import { toast } from "./announce.ts";
 import { closeButton, closeDialogs, openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { failureText } from "./failure.ts";
@@ -7,6 +6,7 @@ import { notice } from "./form.ts";
 import { icon, mark } from "./icons.ts";
 import { go, show } from "./router.ts";
 import type { Route } from "./routes.ts";
+import { orSayFailure } from "./say-failure.ts";
 import type { Site } from "./site.ts";
 import { currentLanguage, t, textOf } from "./text.ts";
 import { currentTheme, setTheme, themes } from "./theme.ts";
@@ -183,7 +183,7 @@ function preferences(site: Site): HTMLElement {
         lang: other,
         onclick: async () => {
           // The page changes even if the choice cannot be saved.
-          await site.chooseLanguage(other).catch((error: unknown) => toast(failureText(error)));
+          await orSayFailure(() => site.chooseLanguage(other));
           await show();
         },
       },
@@ -219,12 +219,10 @@ function signOutButton(site: Site, before: () => void = () => {}): HTMLElement {
       class: "quiet",
       onclick: async () => {
         before();
-        try {
+        await orSayFailure(async () => {
           await site.signOut();
           go(`${site.base}/sign-in`);
-        } catch (error) {
-          toast(failureText(error));
-        }
+        });
       },
     },
     icon("signout"),

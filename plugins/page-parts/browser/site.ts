@@ -12,6 +12,6 @@ export interface Site {
   beside(): Child;
   /** Loads the texts of a language, and remembers the choice. */
   chooseLanguage(language: "vi" | "en"): Promise<void>;
-  /** Ends the session. Rejects if it goes on. */
+  /** Ends the session. Rejects if the person stays signed in. */
   signOut(): Promise<void>;
 }

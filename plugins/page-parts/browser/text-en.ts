@@ -94,7 +94,6 @@ export const text = {
   to: "To",
   amount: "Amount",
   balance: "Balance",
-  "command.copy": "Copy the command",
   filters: "Filters",
   "password.new": "New password",
   role: "Role",

@@ -96,7 +96,6 @@ export const text: Readonly<Record<SharedText, string>> = {
   to: "Đến ngày",
   amount: "Số tiền",
   balance: "Số dư",
-  "command.copy": "Sao chép lệnh",
   filters: "Bộ lọc",
   "password.new": "Mật khẩu mới",
   role: "Vai trò",

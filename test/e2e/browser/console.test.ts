@@ -983,6 +983,42 @@ t.test("the operators' console", { jobs: 4 }, async (t) => {
     await page.getByText("Charged from 01/10/2026 to 31/10/2026").waitFor();
   });
 
+  t.test("shows a suspension though an older reading ends after it", async () => {
+    const { accountId: id } = await createCustomer(stage.gateway, { creditVnd: 1_000 });
+    const page = await signedIn(`/customers/${id}`);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let isRead = () => {};
+    const older = new Promise<void>((resolve) => {
+      isRead = resolve;
+    });
+    await page.route(
+      `**/admin/v1/accounts/${id}`,
+      async (route) => {
+        const response = await route.fetch();
+        isRead();
+        await held;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    await page.getByLabel("From", { exact: true }).fill("2026-10-20");
+    await page.keyboard.press("Enter");
+    await older;
+    await page.getByRole("button", { name: "Suspend" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("leaked");
+    await dialog.getByRole("button", { name: "Suspend" }).click();
+    await page.getByRole("button", { name: "Resume" }).waitFor();
+    const reply = page.waitForResponse(`**/admin/v1/accounts/${id}`);
+    release();
+    await (await reply).finished();
+    await page.waitForTimeout(500);
+    await page.getByRole("button", { name: "Resume" }).waitFor({ timeout: 1_000 });
+  });
+
   t.test("says that a call was refunded before, and how much", async () => {
     const caller = await createCustomer(stage.gateway, { creditVnd: 100_000 });
     const reply = await post(stage.gateway, paths.messages, caller, bodies.messages({}));

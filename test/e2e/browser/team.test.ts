@@ -143,9 +143,12 @@ t.test("the page of a team in a browser", async (t) => {
     await owner.page.locator("dialog").getByRole("button", { name: "Remove" }).click();
     await owner.page.getByText("None yet.").waitFor();
     assert.equal(await call(key), 401);
+    const mistyped = (await owner.session.post(path, { email: newEmail() })).body;
+    await owner.session.post(`${path}/${mistyped.id}/remove`);
     await owner.page.goto(`${stage.url}/dashboard/usage`);
-    await owner.page.getByLabel("Member").selectOption({ label: `${email} (Removed)` });
+    await owner.page.getByLabel("Member").selectOption({ label: `${email} (Left)` });
     await owner.page.waitForURL(/member=/);
+    t.equal(await owner.page.getByLabel("Member").locator("option").count(), 2);
 
     // The member is back on his own wallet.
     await page.reload();
@@ -154,6 +157,16 @@ t.test("the page of a team in a browser", async (t) => {
       const unexpected = complaints.filter((text) => !/status of 40[234]/.test(text));
       t.strictSame(unexpected, []);
     }
+  });
+
+  t.test("does not keep a person from the first steps if invitations cannot be read", async () => {
+    const { page, session } = await stage.customer();
+    await signInByForm(page, stage.url, session.email);
+    await page.route("**/account/v1/teams", (route) => route.fulfill({ status: 500, json: {} }));
+    await page.goto(`${stage.url}/dashboard/verify`);
+    await page.getByText("Cảm ơn bạn. Giờ bạn có thể tạo khóa API.").waitFor({ timeout: 5_000 });
+    await page.goto(`${stage.url}/dashboard`);
+    await page.locator("ol.steps").waitFor({ timeout: 5_000 });
   });
 
   t.test("leads a person who signs up by its invitation to it", async () => {

@@ -102,6 +102,8 @@ t.test("vouchers and bonuses in a browser", async (t) => {
       const dialog = page.getByRole("dialog");
       const note = `fair ${viewport.width}`;
       await dialog.getByLabel("Amount").fill("20000");
+      await dialog.getByLabel("Codes", { exact: true }).fill("");
+      t.notMatch(await dialog.locator(".cli code").textContent(), "--count");
       await dialog.getByLabel("Codes", { exact: true }).fill("3");
       await dialog.getByLabel("Last day").fill(dayIn(5));
       await dialog.getByLabel("For", { exact: true }).fill(note);

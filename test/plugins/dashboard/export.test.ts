@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import t from "tap";
 import { csvColumns } from "../../../plugins/dashboard/csv.ts";
-import { csvLine } from "../../../plugins/page-parts/browser/csv.ts";
+import { csvFile, csvLine } from "../../../plugins/page-parts/browser/csv.ts";
 import { until } from "../../support/until.ts";
 import { ALICE, keyId, record, startUsageWorld } from "./usage-fixtures.ts";
 
@@ -12,7 +12,8 @@ t.test("the CSV export", async (t) => {
   await world.sql`
     insert into api_keys (id, account_id, name, hash, prefix)
     values (${keyId(1)}, ${ALICE}, ${'Khóa "chính", số 1'}, sha256('a'), 'tg-a'),
-      (${keyId(2)}, ${ALICE}, '=HYPERLINK("http://evil.test")', sha256('b'), 'tg-b')`;
+      (${keyId(2)}, ${ALICE}, '=HYPERLINK("http://evil.test")', sha256('b'), 'tg-b'),
+      (${keyId(5)}, ${ALICE}, '2024.10', sha256('e'), 'tg-e')`;
   t.teardown(() => world.close());
 
   async function lines(query: Record<string, string>): Promise<string[]> {
@@ -48,6 +49,17 @@ t.test("the CSV export", async (t) => {
     const [head, line] = await lines({ model: "comma", decimal: "comma" });
     t.equal(head, csvColumns.join(";"));
     t.ok(line?.endsWith(";1,5;0;1;1234,5;;false;mtok;36000;;1000;;0"), line ?? "");
+  });
+
+  t.test("leaves the point in names, reasons and other texts", async (t) => {
+    await record(world.sql, { model: "4.5", keyId: keyId(5), mappedFrom: "1.5" });
+    const [, line] = await lines({ model: "4.5", decimal: "comma" });
+    t.ok(line?.includes(`;4.5;1.5;${keyId(5)};2024.10;`), line ?? "");
+    const rows = [{ reason: "1.5", amount_vnd: "-1.5", discount: 2.5, note: null }];
+    t.equal(
+      csvFile(rows, undefined, "comma").slice(1),
+      "reason;amount_vnd;discount;note\r\n1.5;-1,5;2,5;\r\n",
+    );
   });
 
   t.test("shows the factors of a price, and the quantity that they make", async (t) => {

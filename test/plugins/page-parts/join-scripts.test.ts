@@ -16,7 +16,7 @@ export const load = {
 };
 export const three = plus(1, 2);
 `,
-    "sum.js": "export function add(a, b) {\n  return a + b;\n}\n",
+    "sum.js": "// Why.\nexport function add(a, b) {\n  // Why so.\n  return a + b;\n}\n",
     "shared.js": `import { add } from "./sum.js";
 let count = 0;
 export class Counter {}
@@ -47,6 +47,7 @@ export const page = async () => [whole, part, await next()];
   t.strictSame([...joined.keys()].sort(), ["main.js", "pages/a.js", "pages/b.js"]);
   t.match(joined.get("pages/a.js"), "$own_only_a");
   t.notMatch(joined.get("main.js"), "$own_only_a");
+  t.notMatch(joined.get("main.js"), /Comments|Why/);
 
   const folder = t.testdir({
     "package.json": '{ "type": "module" }',

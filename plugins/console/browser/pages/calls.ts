@@ -81,12 +81,15 @@ async function story(root: HTMLElement, id: string, signal: AbortSignal): Promis
   const refund = el("button", { type: "button", disabled: true }, t("call.refund"));
   fill(root, pageHead(t("call.title"), el("code", {}, id), may("refund") && refund), place);
   const load = () =>
-    loadInto(place, signal, async () => {
+    loadInto(place, signal, async (isWanted) => {
       const call = await get<CallStory | OpenCall>(`/calls/${encodeURIComponent(id)}`);
       const command = commandLine(commandText("call show", { call: id }));
-      refund.hidden = !("is_equal" in call);
-      if (!("is_equal" in call)) return [openCall(call), command];
-      refund.disabled = call.state !== "recorded" || call.cost_vnd === "0";
+      const isStory = "is_equal" in call;
+      if (isWanted()) {
+        refund.hidden = !isStory;
+        refund.disabled = !isStory || call.state !== "recorded" || call.cost_vnd === "0";
+      }
+      if (!isStory) return [openCall(call), command];
       return [
         !call.is_equal &&
           notice("bad", t("call.unequal", { amount: exactVnd(call.recomputed_vnd) })),
@@ -189,7 +192,7 @@ function openRefund(id: string, done: () => Promise<void>): void {
     command: "refund",
     given: () => ({
       call: id,
-      amount_vnd: amount.input.value || undefined,
+      amount_vnd: amount.input.value,
       reason: reason.input.value,
     }),
     movesMoney: true,

@@ -107,10 +107,10 @@ async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<
   const place = el("div", { class: "grid" });
   fill(root, pageHead(t("message.title"), el("code", {}, id)), place);
   const load = () =>
-    loadInto(place, signal, async () => {
+    loadInto(place, signal, async (isWanted) => {
       const message = await get<WholeMessage>(`/messages/${encodeURIComponent(id)}`);
       const { subject, vi, en } = message;
-      if (!signal.aborted) {
+      if (isWanted()) {
         const retry = retryButton(message, load);
         fill(root, pageHead(t("message.title"), el("code", {}, id), retry), place);
       }

@@ -84,13 +84,13 @@ export async function render({ root, rest, signal }: PageContext): Promise<void>
 async function one(root: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
   const place = el("div", { class: "grid" });
   const load = () =>
-    loadInto(place, signal, async () => {
+    loadInto(place, signal, async (isWanted) => {
       const transfer = await get<WholeTransfer>(`/transfers/${encodeURIComponent(id)}`);
       const isOpen = transfer.state === "unmatched" || transfer.state === "ignored";
       const suggested = isOpen
         ? await get<Suggestion[]>(`/transfers/${encodeURIComponent(id)}/suggestions`)
         : [];
-      if (!signal.aborted) {
+      if (isWanted()) {
         const buttons = transferButtons(transfer, load);
         fill(root, pageHead(t("money.transfer"), el("code", {}, id), buttons), place);
       }

@@ -5,7 +5,7 @@ import { ago, dateTime, number } from "../../../page-parts/browser/format.ts";
 import { card, loadInto, pageHead } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { pairs } from "../../../page-parts/browser/table.ts";
-import { openChange } from "../change.ts";
+import { openChange, optionalReason } from "../change.ts";
 import { commandBlock, commandLine, commandText } from "../command-line.ts";
 import type { Backup, Maintenance, Secret, Server, System, Upgrade } from "../contract.ts";
 import { section } from "../section.ts";
@@ -190,10 +190,10 @@ function serverState({ is_asked, is_late, differs, seen_at }: Server): Child {
 function maintenancePart({ enabled, message }: Maintenance, done: () => Promise<void>): Child[] {
   const open = () => {
     const said = field(t("servers.message"), { maxlength: 500 }, t("servers.message.hint"));
-    const reason = field(t("reason"), { maxlength: 500 });
+    const reason = optionalReason();
     const given = () => ({
-      message: said.input.value || undefined,
-      reason: reason.input.value || undefined,
+      message: said.input.value,
+      reason: reason.input.value,
     });
     openChange({
       title: t(enabled ? "servers.maintenance.off" : "servers.maintenance.on"),

@@ -258,11 +258,7 @@ function openSwitch({ name, key, model, off, done }: Switch): void {
   const asked = field(t("upstreams.model"), { maxlength: 200 }, t("upstreams.model.hint"));
   const reason = reasonField();
   const isAsked = key === undefined && model === undefined;
-  const place = () => {
-    const named = model ?? asked.input.value;
-    if (key !== undefined) return { key };
-    return named === "" ? {} : { model: named };
-  };
+  const place = () => (key === undefined ? { model: model ?? asked.input.value } : { key });
   const title = off ? t("upstreams.switch") : t("upstreams.on");
   openChange({
     title: `${title}: ${name}${key === undefined ? "" : ` …${key}`}${model === undefined ? "" : ` ${model}`}`,

@@ -1,4 +1,5 @@
 import { ApiError } from "../../../page-parts/browser/api-error.ts";
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { type Child, el, fill } from "../../../page-parts/browser/dom.ts";
 import { failureText } from "../../../page-parts/browser/failure.ts";
@@ -89,7 +90,7 @@ export class AnswerView {
     fill(
       this.foot,
       this.text !== "" && copyButton(t("chat.copy"), () => this.text),
-      note !== undefined && el("span", { class: "badge" }, note),
+      note !== undefined && badge("", note),
     );
   }
 

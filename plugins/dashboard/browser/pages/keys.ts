@@ -1,4 +1,5 @@
 import { toast } from "../../../page-parts/browser/announce.ts";
+import { badge } from "../../../page-parts/browser/badge.ts";
 import { copyButton } from "../../../page-parts/browser/copy.ts";
 import { closeButton, confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
@@ -26,7 +27,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   );
   const active = el("div", {}, waiting());
   const revoked = el("div");
-  const count = el("span", { class: "badge" });
+  const count = badge("");
   fill(
     root,
     pageHead(t("nav.keys"), t("keys.lead"), create),
@@ -73,9 +74,9 @@ function keyList(
           el("code", { class: "prefix" }, key.prefix),
           key.member !== null &&
             currentTeam() === undefined &&
-            el("span", { class: "badge" }, emails.get(key.member) ?? t("keys.ofmember")),
-          key.limits.paused && el("span", { class: "badge bad" }, t("keys.paused")),
-          hasEnded(key.limits) && el("span", { class: "badge bad" }, t("keys.ended")),
+            badge("", emails.get(key.member) ?? t("keys.ofmember")),
+          key.limits.paused && badge("bad", t("keys.paused")),
+          hasEnded(key.limits) && badge("bad", t("keys.ended")),
           el("p", { class: "hint" }, usedText(key)),
           shownLimits(key),
         ),

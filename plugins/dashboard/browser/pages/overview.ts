@@ -4,7 +4,7 @@ import { compact, dayBefore, number, vnd } from "../../../page-parts/browser/for
 import { icon } from "../../../page-parts/browser/icons.ts";
 import { card, loadInto, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { pairs } from "../../../page-parts/browser/table.ts";
+import { figures, pairs } from "../../../page-parts/browser/table.ts";
 import { get } from "../api.ts";
 import { readWallet } from "../balance.ts";
 import { callTable } from "../call-table.ts";
@@ -127,26 +127,20 @@ async function recentDays(): Promise<Child> {
   const [ofPace = 0] = costs.slice(-1);
   const aDay = ofPace / (costs.indexOf(ofPace) + 1);
   const lasting = Math.floor(Number(available_vnd) / aDay);
-  const figures = [
-    [t("overview.today"), vnd(costSince(today))],
-    [t("overview.month"), vnd(costSince(firstOfMonth()))],
+  const sums = [
+    { name: t("overview.today"), value: vnd(costSince(today)) },
+    { name: t("overview.month"), value: vnd(costSince(firstOfMonth())) },
     ...(aDay > 0 && lasting <= LASTING_DAYS_MAX
       ? [
-          [
-            t("overview.lasts"),
-            t("overview.lasts.days", { days: lasting < 1 ? "< 1" : number(lasting) }),
-          ],
+          {
+            name: t("overview.lasts"),
+            value: t("overview.lasts.days", { days: lasting < 1 ? "< 1" : number(lasting) }),
+          },
         ]
       : []),
   ];
   return [
-    el(
-      "div",
-      { class: "totals" },
-      figures.map(([name, value]) =>
-        el("div", {}, el("span", { class: "hint" }, name), el("strong", {}, value)),
-      ),
-    ),
+    figures(sums),
     aDay > 0 && lasting < LOW_DAYS && notice("info", t("overview.low")),
     el("h3", {}, t("overview.days", { days: BAR_DAYS })),
     dayBars(BAR_DAYS, data),

@@ -2,7 +2,6 @@ import { toast } from "../../../page-parts/browser/announce.ts";
 import { badge } from "../../../page-parts/browser/badge.ts";
 import { closeButton, confirmed, openDialog } from "../../../page-parts/browser/dialog.ts";
 import { el, fill } from "../../../page-parts/browser/dom.ts";
-import { failureText } from "../../../page-parts/browser/failure.ts";
 import { choice, field, form } from "../../../page-parts/browser/form.ts";
 import { vnd } from "../../../page-parts/browser/format.ts";
 import { icon } from "../../../page-parts/browser/icons.ts";
@@ -10,6 +9,7 @@ import { hasEnded, limitFields, shownLimits } from "../../../page-parts/browser/
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import { go } from "../../../page-parts/browser/router.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
+import { orSayFailure } from "../../../page-parts/browser/say-failure.ts";
 import { get, post } from "../api.ts";
 import type { Member, Place } from "../contract.ts";
 import { proved } from "../proof.ts";
@@ -70,15 +70,12 @@ let isChanging = false;
 async function change(request: () => Promise<unknown>, done: string, reload: () => Promise<void>) {
   if (isChanging) return;
   isChanging = true;
-  try {
+  await orSayFailure(async () => {
     await proved(request);
     toast(done);
     await reload();
-  } catch (error) {
-    toast(failureText(error));
-  } finally {
-    isChanging = false;
-  }
+  });
+  isChanging = false;
 }
 
 function walletList(places: readonly Place[], reload: () => Promise<void>): HTMLElement {
