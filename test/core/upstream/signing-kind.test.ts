@@ -122,14 +122,13 @@ t.test("asynchronous credentials", async (t) => {
     tokens = await startTokenServer(TOKEN);
   });
 
-  /** Stops the gateway; fails if it sent anything to the provider, or logged a secret. */
-  async function finish(): Promise<void> {
-    await noCallsInFlight(gateway);
-    await gateway.close();
+  /** Fails if the gateway sent anything to the provider, or logged a secret. */
+  t.afterEach(async () => {
+    await noCallsInFlight(gateway).finally(() => gateway.close());
     await tokens.stop();
     assert.deepEqual([provider.requests.length, provider.refused], [0, 0], "nothing went upstream");
     assert.doesNotMatch(JSON.stringify(gateway.logLines), /-secret|a-token/);
-  }
+  });
 
   t.test(
     "that are refused: the next route serves, and the log has the reason and no secret",
@@ -145,7 +144,6 @@ t.test("asynchronous credentials", async (t) => {
       );
       t.strictSame([line?.["upstream"], line?.["reason"]], ["token", "no credentials: RangeError"]);
       t.equal(await lastFailure(gateway), "no credentials: RangeError");
-      await finish();
     },
   );
 
@@ -157,7 +155,6 @@ t.test("asynchronous credentials", async (t) => {
     t.equal(answer.status, 502);
     t.equal(answer.json.error.type, "api_error");
     await assertNotCharged(gateway, customer);
-    await finish();
   });
 
   t.test("that never arrive: after connect_seconds the next route serves", async (t) => {
@@ -168,7 +165,6 @@ t.test("asynchronous credentials", async (t) => {
     t.equal(answer.status, 200, answer.text);
     tokens.release();
     t.equal(await lastFailure(gateway), "no credentials: timed out");
-    await finish();
   });
 
   for (const leaving of ["cancel", "drain"] as const) {
@@ -187,7 +183,6 @@ t.test("asynchronous credentials", async (t) => {
       await noCallsInFlight(gateway);
       await assertNotCharged(gateway, customer);
       t.equal(second.requests.length, before);
-      await finish();
     });
   }
 
@@ -199,7 +194,6 @@ t.test("asynchronous credentials", async (t) => {
     t.equal(answer.status, 504, answer.text);
     tokens.release();
     await assertNotCharged(gateway, customer);
-    await finish();
   });
 });
 
