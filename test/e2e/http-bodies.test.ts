@@ -82,7 +82,13 @@ t.test("a request body", async (t) => {
     for (const path of [PATH, "/v1/chat/completions"] as const) {
       const response = await ask(gateway.url, customer.key, path, bodyOfSize(20 * MB + 1));
       t.equal(response.status, 413);
-      t.match(await response.json(), { error: { type: "request_too_large", message } });
+      const body = (await response.json()) as Record<string, unknown>;
+      t.match(body, { error: { type: "request_too_large", message } });
+      const isMessages = path === PATH;
+      t.strictSame(
+        [body["type"], body["request_id"]],
+        isMessages ? ["error", response.headers.get("x-request-id")] : [undefined, undefined],
+      );
     }
   });
 

@@ -1,3 +1,5 @@
+import assert from "node:assert/strict";
+
 /** The way in which a provider fails a call: a reply, or trouble with the connection. */
 export type Fault =
   /** A whole reply: its status, and its body as JSON or text. */
@@ -52,6 +54,7 @@ export const SECRETS =
  */
 function refusalsOf(table: string): Case[] {
   const lines = table.trim().split("\n");
+  assert.equal(lines.length % 3, 0, "each refusal has three lines");
   return Array.from({ length: lines.length / 3 }, (_, at) => {
     const [name = "", reply = "", cause = ""] = lines
       .slice(3 * at, 3 * at + 3)

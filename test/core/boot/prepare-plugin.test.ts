@@ -12,6 +12,7 @@ import { startPostgres } from "../../support/postgres.ts";
 
 t.test("a plugin's tables", async (t) => {
   const postgres = await startPostgres();
+  t.teardown(() => postgres.stop());
   const { log } = recordedLog();
   const sql = connect({
     server: { url: postgres.url },
@@ -19,12 +20,9 @@ t.test("a plugin's tables", async (t) => {
     statementTimeoutMs: 0,
     log,
   });
+  t.teardown(() => sql.end(1));
   const folder = await mkdtemp(join(tmpdir(), "tollgate-migrations-"));
-  t.teardown(async () => {
-    await sql.end(1);
-    await postgres.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
 
   /** Writes a plugin with one migration into its own folder. */
   async function plugin(name: string, place: string, text: string): Promise<Plugin> {

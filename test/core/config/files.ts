@@ -65,6 +65,7 @@ export type Row = readonly [from: string, to: string, expected: string];
  */
 export function rowsOf(table: string): Row[] {
   const lines = table.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  assert.equal(lines.length % 3, 0, "each row has three lines");
   return Array.from({ length: lines.length / 3 }, (_, at) => {
     const [from = "", to = "", expected = ""] = lines
       .slice(3 * at, 3 * at + 3)

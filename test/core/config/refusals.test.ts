@@ -15,6 +15,7 @@ import {
   swap,
 } from "./files.ts";
 
+// In the tables (see `rowsOf`) `\n` ends a line, `\\n` writes `\n` into the file, and `\${` writes `${`; `${` is the template's.
 const settings: readonly Row[] = [
   ...rowsOf(String.raw`
 # unknown keys

@@ -39,9 +39,9 @@ t.test("a refusal as an object literal", async (t) => {
   t.teardown(() => folder.remove());
   const plugin = folder.write("written.mjs", PLUGIN);
   const running = await startDashboard({ plugins: { [plugin]: true } });
+  t.teardown(() => running.close());
   const gateway = running.gateway;
   const customer = await createCustomer(gateway, { creditVnd: 1000 });
-  t.teardown(() => running.close());
 
   function isRefused({ status, json, headers }: Answer, place: string, more: object = {}): void {
     assert.equal(status, 409, JSON.stringify(json));

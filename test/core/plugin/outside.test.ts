@@ -46,12 +46,10 @@ const COMPLETIONS = readmeBlock("js", "// completions.js");
 const runsTypeScript = Boolean(Reflect.get(process.features, "typescript"));
 
 t.test("the README's plugin, outside of the repository", async (t) => {
-  const simulator = await startTestSimulator();
   const folder = new OutsideFolder();
-  t.teardown(async () => {
-    await simulator.stop();
-    folder.remove();
-  });
+  t.teardown(() => folder.remove());
+  const simulator = await startTestSimulator();
+  t.teardown(() => simulator.stop());
 
   /** Starts a gateway with the plugin, and calls it with and without the header. */
   async function serves(plugin: string): Promise<void> {

@@ -110,8 +110,10 @@ t.test("is known by the session that its client names", async (t) => {
 
 t.test("finds the provider's cache of its prompt with three keys and two routes", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const provider = new CachingProvider();
   const server = await provider.start();
+  t.teardown(() => server.stop());
   const route = (upstream: string) => ({ upstream, model: upstream });
   const models = [
     testModel("one", [route("alone")]),
@@ -131,11 +133,7 @@ t.test("finds the provider's cache of its prompt with three keys and two routes"
     },
     plugins: { alias: { default_family: "any", families: { any: "one" } } },
   });
-  t.teardown(async () => {
-    await gateway.close();
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.teardown(() => gateway.close());
 
   /** Holds all conversations with a model; returns the characters that the caches had. */
   async function hitsOf(model: string): Promise<number> {

@@ -3,12 +3,7 @@ import { billedCall, customerWith } from "../../support/billed.ts";
 import { TEST_PRICE_VND_PER_MTOK } from "../../support/catalogue.ts";
 import { startGatewayOfKinds } from "../../support/gateway-of-kinds.ts";
 import { type Answer, deliveredText, eventsOf, paths, post } from "../../support/requests.ts";
-import {
-  type Behaviour,
-  type SignedProvider,
-  startSignedProvider,
-  USED,
-} from "./kinds/signed-provider.ts";
+import { type Behaviour, startSignedProvider, USED } from "./kinds/signed-provider.ts";
 import { signing } from "./kinds/signing.ts";
 
 const SECRET = "a-secret";
@@ -19,20 +14,15 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 };
 
 t.test("a stream in a provider's own format", async (t) => {
-  const providers: SignedProvider[] = [];
-
   const upstreams: Record<string, object> = {};
   for (const [name, behaviour] of Object.entries(BEHAVIOURS)) {
     const provider = await startSignedProvider(SECRET, behaviour);
-    providers.push(provider);
+    t.teardown(() => provider.stop());
     upstreams[name] = { kind: "signing", address: provider.url, secret: SECRET };
   }
   const models = Object.fromEntries(Object.keys(BEHAVIOURS).map((name) => [name, [name]]));
   const gateway = await startGatewayOfKinds(signing, upstreams, models);
-  t.teardown(async () => {
-    await gateway.close();
-    await Promise.all(providers.map((provider) => provider.stop()));
-  });
+  t.teardown(() => gateway.close());
 
   async function stream(
     model: string,

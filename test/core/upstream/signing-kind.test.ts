@@ -32,9 +32,13 @@ const MODELS = {
 
 t.test("a kind that signs, with a fetched token", async (t) => {
   const first = await startSignedProvider(SECRETS.first, "serves", TOKEN);
+  t.teardown(() => first.stop());
   const second = await startSignedProvider(SECRETS.second, "serves", TOKEN);
+  t.teardown(() => second.stop());
   const broken = await startSignedProvider(SECRETS.broken, "fails", TOKEN);
+  t.teardown(() => broken.stop());
   const tokens = await startTokenServer(TOKEN);
+  t.teardown(() => tokens.stop());
   const upstream = (provider: SignedProvider, secret: string, more: object = {}) => ({
     kind: "signing",
     address: provider.url,
@@ -49,10 +53,7 @@ t.test("a kind that signs, with a fetched token", async (t) => {
     forms: upstream(first, SECRETS.first, { forms_only: true }),
   };
   const gateway = await startGatewayOfKinds(signing, upstreams, MODELS);
-  t.teardown(async () => {
-    await gateway.close();
-    await Promise.all([first, second, broken, tokens].map((server) => server.stop()));
-  });
+  t.teardown(() => gateway.close());
 
   async function charged(customer: Customer, answer: Answer, vnd: string): Promise<void> {
     assert.equal(answer.status, 200, answer.text);
@@ -104,7 +105,9 @@ t.test("a kind that signs, with a fetched token", async (t) => {
 
 t.test("asynchronous credentials", async (t) => {
   const provider = await startSignedProvider(SECRETS.first, "serves", TOKEN);
+  t.teardown(() => provider.stop());
   const second = await startSignedProvider(SECRETS.second, "serves");
+  t.teardown(() => second.stop());
   let tokens: TokenServer;
   let gateway: GatewayOfKinds;
 
@@ -118,16 +121,14 @@ t.test("asynchronous credentials", async (t) => {
   t.beforeEach(async () => {
     tokens = await startTokenServer(TOKEN);
   });
-  t.teardown(() => Promise.all([provider.stop(), second.stop()]));
 
-  /** Stops the gateway; fails if it sent anything to the provider, or logged a secret. */
-  async function finish(): Promise<void> {
-    await noCallsInFlight(gateway);
-    await gateway.close();
+  /** Fails if the gateway sent anything to the provider, or logged a secret. */
+  t.afterEach(async () => {
+    await noCallsInFlight(gateway).finally(() => gateway.close());
     await tokens.stop();
     assert.deepEqual([provider.requests.length, provider.refused], [0, 0], "nothing went upstream");
     assert.doesNotMatch(JSON.stringify(gateway.logLines), /-secret|a-token/);
-  }
+  });
 
   t.test(
     "that are refused: the next route serves, and the log has the reason and no secret",
@@ -143,7 +144,6 @@ t.test("asynchronous credentials", async (t) => {
       );
       t.strictSame([line?.["upstream"], line?.["reason"]], ["token", "no credentials: RangeError"]);
       t.equal(await lastFailure(gateway), "no credentials: RangeError");
-      await finish();
     },
   );
 
@@ -155,7 +155,6 @@ t.test("asynchronous credentials", async (t) => {
     t.equal(answer.status, 502);
     t.equal(answer.json.error.type, "api_error");
     await assertNotCharged(gateway, customer);
-    await finish();
   });
 
   t.test("that never arrive: after connect_seconds the next route serves", async (t) => {
@@ -166,7 +165,6 @@ t.test("asynchronous credentials", async (t) => {
     t.equal(answer.status, 200, answer.text);
     tokens.release();
     t.equal(await lastFailure(gateway), "no credentials: timed out");
-    await finish();
   });
 
   for (const leaving of ["cancel", "drain"] as const) {
@@ -185,7 +183,6 @@ t.test("asynchronous credentials", async (t) => {
       await noCallsInFlight(gateway);
       await assertNotCharged(gateway, customer);
       t.equal(second.requests.length, before);
-      await finish();
     });
   }
 
@@ -197,13 +194,15 @@ t.test("asynchronous credentials", async (t) => {
     t.equal(answer.status, 504, answer.text);
     tokens.release();
     await assertNotCharged(gateway, customer);
-    await finish();
   });
 });
 
 /** The last failure of the upstream that needs a token, as shown to operators. */
 async function lastFailure(gateway: GatewayOfKinds): Promise<unknown> {
   const { body } = await admin(gateway, "GET", "/upstreams");
+  const shown = JSON.stringify(body);
+  assert.match(shown, /"name":"token","kind":"signing","address":"http/);
+  assert.doesNotMatch(shown, /-secret|a-token/);
   const upstreams = arrayOf(body["upstreams"]).filter(isObject);
   const breakers = arrayOf(upstreams.find(({ name }) => name === "token")?.["breakers"]).map(
     objectOf,

@@ -7,7 +7,7 @@ import { AT, type LedgerUnderTest } from "../money/ledger/fixtures.ts";
 
 const DAY_MS = 86_400_000;
 
-export function refusedCallsTests(t: Test, get: () => LedgerUnderTest): void {
+export function refusedCallsTests(t: Test, { ledger: { database } }: LedgerUnderTest): void {
   const keyId = newId(AT);
   const count = (day: string, calls: number, more: Partial<RefusedCount> = {}): RefusedCount => ({
     day,
@@ -31,7 +31,6 @@ export function refusedCallsTests(t: Test, get: () => LedgerUnderTest): void {
   t.test(
     "the last refused calls are shown latest first, whichever process wrote first",
     async (t) => {
-      const { database } = get().ledger;
       const accountId = newId(AT);
       const calls = [call(AT + 9), call(AT + 1), call(AT + 5)] as const;
       for (const one of calls) {
@@ -45,7 +44,6 @@ export function refusedCallsTests(t: Test, get: () => LedgerUnderTest): void {
   );
 
   t.test("refused calls are added up, and the last twenty of an account are kept", async (t) => {
-    const { database } = get().ledger;
     const books = usageBooksOf(database);
     const accountId = newId(AT);
     const calls = Array.from({ length: 30 }, (_, at) => call(AT + at));
@@ -86,7 +84,7 @@ export function refusedCallsTests(t: Test, get: () => LedgerUnderTest): void {
     t.strictSame(await found({}), [5, 1], "what is older is dropped");
   });
   t.test("old days of refused calls are found by an index", async (t) => {
-    const found = await get().ledger.database.query(
+    const found = await database.query(
       "select indexdef from pg_indexes where tablename = 'refused_calls' and indexdef like '%(day)'",
     );
     t.equal(found.length, 1);

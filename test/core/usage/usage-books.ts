@@ -2,21 +2,17 @@ import assert from "node:assert/strict";
 import type { Test } from "tap";
 import { newId } from "../../../core/process/id.ts";
 import type { UsageFilter } from "../../../core/usage/books.ts";
-import { type UsageBooks, usageBooksOf } from "../../../core/usage/usage-books.ts";
+import { usageBooksOf } from "../../../core/usage/usage-books.ts";
 import { AT, charge, fundedAccount, type LedgerUnderTest } from "../money/ledger/fixtures.ts";
 
 const DAY_MS = 86_400_000;
 
-export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
-  let books: UsageBooks;
-  t.before(async () => {
-    books = usageBooksOf(get().ledger.database);
-    await books.prepare();
-  });
+export function usageBooksTests(t: Test, { ledger }: LedgerUnderTest): void {
+  const books = usageBooksOf(ledger.database);
+  t.before(() => books.prepare());
 
   /** Calls that differ in model, key, day and status; newest first. */
   async function accountWithCalls() {
-    const { ledger } = get();
     const accountId = await fundedAccount(ledger, 1_000n);
     const [one, two] = [newId(AT), newId(AT)];
     const entries = [
@@ -61,7 +57,7 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     }
     t.equal(record.callId, calls.at(-1)?.callId);
     t.strictSame(await books.call(accountId, record.callId), record);
-    const other = await fundedAccount(get().ledger, 0n);
+    const other = await fundedAccount(ledger, 0n);
     t.equal(await books.call(other, record.callId), undefined);
     t.equal(await books.call(accountId, newId(AT)), undefined);
   });

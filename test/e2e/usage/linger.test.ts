@@ -158,6 +158,19 @@ t.test("a client that leaves", async (t) => {
     t.strictSame(records.map((record) => record["cost_vnd"]).sort(), ["1250", "1350"]);
   });
 
+  t.test("pays for speech that it has begun to hear", async (t) => {
+    const customer = await customerWith(gateway);
+    const held = { silent_ms: 600_000, silent_after_events: 5, until: "audio" };
+    const body = bodies.speech({ audio_bytes: 100_000, ...held });
+    const open = await openStream(gateway, paths.speech, customer, body);
+    await open.until((text) => text.length > 0);
+    open.leave();
+    await callsLeft(gateway, 1);
+    await gateway.simulator.release("audio");
+    const { outcome, cost_vnd } = await billedCall(gateway, customer);
+    t.strictSame([outcome, cost_vnd], ["left", "1350"]);
+  });
+
   t.test("pays a price per call if its stream is cancelled", async (t) => {
     const customer = await customerWith(gateway);
     const more = { model: "req/claude-opus-5-5", stream: true };

@@ -1,14 +1,16 @@
 import t from "tap";
+import { recordOf } from "../../../core/money/found-call.ts";
 import { newId } from "../../../core/plugin/index.ts";
 import type { PlainRequest, Route } from "../../../core/plugin/router.ts";
 import { addCallRoute } from "../../../plugins/settle/call-route.ts";
 import { type Desk, deskOf } from "../../support/plugin-desk.ts";
+import { posting } from "../../support/posting.ts";
 
 const NOW = 1_750_000_000_000;
 
 /** The reply to `GET /v1/calls/ID` for account A. */
 async function shown(parts: {
-  found?: Error;
+  found?: object;
   isLedgerThere?: boolean;
   callId?: string;
   archivedBefore?: Date;
@@ -18,7 +20,8 @@ async function shown(parts: {
     wallets: {
       current: {
         call: async () => {
-          if (parts.found) throw parts.found;
+          if (parts.found instanceof Error) throw parts.found;
+          return parts.found;
         },
       },
     },
@@ -65,6 +68,15 @@ t.test("the explanation of a call", async (t) => {
     const archived = { status: 404, code: "call_archived", message: /2025-06-15T15:06:39.999Z/ };
     t.match(await shown({ archivedBefore }), archived);
     t.match(await shown({}), { status: 404, code: null });
+  });
+
+  t.test("of a call in quarantine is pending, and does not say why", async (t) => {
+    const post = posting({ callId: "c", accountId: "A" });
+    const record = recordOf({ posting: post, chargedMicroVnd: 7, writtenOffMicroVnd: 0 } as never);
+    const reply = await shown({ found: { state: "quarantined", record, reason: "for operators" } });
+    t.match(reply, { status: 202, body: /"state":"pending"/ });
+    t.equal(retryOf(reply), "1");
+    t.notMatch(JSON.stringify(reply), /for operators|quarantined/);
   });
 
   t.test("is 503 if the ledger is down, and a bug if it is there", async (t) => {

@@ -60,8 +60,8 @@ t.test("the ledger on Postgres", async (t) => {
   purseTests(t, subject);
   topUpTests(t, subject);
   usageTests(t, subject);
-  usageBooksTests(t, () => subject);
-  refusedCallsTests(t, () => subject);
+  usageBooksTests(t, subject);
+  refusedCallsTests(t, subject);
   guardTests(t, subject);
   historyTests(t, subject);
   epochsTests(t, subject);

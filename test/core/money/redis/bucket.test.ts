@@ -85,6 +85,13 @@ t.test("operations of one turn are one script, and each gets its own reply", asy
     scripts.map((each) => each.names),
     [["hold", "void", "post"], ["load"]],
   );
+  // Redis serves no other gateway while a script runs.
+  const many = stage([2, 3]);
+  await Promise.all(Array.from({ length: 65 }, () => many.bucket.run("hold", [], [], asReply)));
+  t.strictSame(
+    many.scripts.map((each) => each.names.length),
+    [64, 1],
+  );
 });
 
 t.test("an operation belongs to the epoch in which it was asked for", async (t) => {

@@ -22,8 +22,9 @@ const TROUBLES = ["throttles", "throttles-in-stream", "cuts", "corrupts"];
 
 t.test("Bedrock as AWS speaks", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const bedrock = await startTestBedrock(REGION);
+  t.teardown(() => bedrock.stop());
   const upstream = (more: object) => ({
     kind: "bedrock",
     region: REGION,
@@ -69,11 +70,7 @@ t.test("Bedrock as AWS speaks", async (t) => {
       AWS_EC2_METADATA_DISABLED: "true",
     },
   });
-  t.teardown(async () => {
-    await gateway.close();
-    await bedrock.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.teardown(() => gateway.close());
 
   async function call(model: string, stream: boolean, headers: Record<string, string> = {}) {
     const customer = await createCustomer(gateway, { creditVnd: 100_000 });
