@@ -358,7 +358,7 @@ const TRANSPARENT = 1.335;
 function tooLarge(call: Call, replyBytesMax: number): Refusal | undefined {
   const { body } = call;
   if (body.read("response_format") === "url") return undefined;
-  const isPacked = ["jpeg", "webp"].includes(String(body.read("output_format")));
+  const isPacked = ["jpeg", "webp"].includes(optionOf(body.read("output_format")));
   const isTransparent = body.read("background") === "transparent";
   const perPixel = isPacked ? PACKED_BYTES_PER_PIXEL : PNG_BYTES_PER_PIXEL;
   const pixels = (pixelsOf(call) || ORDINARY_PIXELS) * (isTransparent ? TRANSPARENT : 1);
@@ -389,6 +389,11 @@ function referenceFactor(
   return times(more * ONE, referenceImages.factor_each) / ONE;
 }
 
+/** The value of an option as a text; empty for an object, whose own `toString` may be anything. */
+function optionOf(given: unknown): string {
+  return typeof given === "object" ? "" : String(given);
+}
+
 function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[] | Verdict {
   const { body } = call;
   // Partial images come in streams alone.
@@ -403,7 +408,7 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
     if (name === PARTS && isOpen) continue;
     const [first = ""] = Object.keys(factors);
     // If the provider may choose the value, it could choose the dearest.
-    const value = isOpen && !("auto" in factors) ? first : String(given ?? "auto");
+    const value = isOpen && !("auto" in factors) ? first : optionOf(given ?? "auto");
     if (!Object.hasOwn(factors, value)) {
       const known = Object.keys(factors).join(", ");
       return refuse.badRequest(`${name}: one of ${known} is required`, name);
@@ -415,8 +420,8 @@ function priceOptions(call: Call, { media }: Model, sizeFactor: number): string[
   if (factor !== 1) call.surcharge = { ...surchargeOf(new Set(), []), factor };
   const left = [...PLAIN.keys()].filter((name) => {
     const given = body.read(name);
-    const isPlain = given === undefined || given === null || PLAIN.get(name)?.has(String(given));
-    return !isPlain && !priced.some(([one]) => one === name);
+    if (given === undefined || given === null) return false;
+    return !PLAIN.get(name)?.has(optionOf(given)) && !priced.some(([one]) => one === name);
   });
   for (const name of left) body.set(name, undefined);
   return left;

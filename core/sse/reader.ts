@@ -177,7 +177,8 @@ export class SseReader {
     if (needed > this.bytesMax) return this.fail();
     if (this.carry === undefined || needed > this.carry.length) {
       // Doubling keeps the cost of copying linear for any size of reads.
-      const grown = Buffer.allocUnsafe(Math.max(256, needed * 2));
+      const room = Math.min(this.bytesMax, Math.max(256, needed * 2));
+      const grown = Buffer.allocUnsafe(room);
       this.carry?.copy(grown, 0, 0, this.carried);
       this.carry = grown;
     }

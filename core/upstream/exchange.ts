@@ -277,7 +277,6 @@ export class Exchange implements AttemptListener, Flow {
   /** Passes on an error of the request that came with status 200, in a form of which the client would not understand all. */
   private passStated({ means, code }: Refused, text: string): void {
     this.dispatch.succeeded();
-    this.attempt?.abort();
     const message = messageIn(text) || "The model's provider refused the call.";
     this.passRefusal(means, JSON.stringify({ message, code }));
   }
@@ -303,6 +302,8 @@ export class Exchange implements AttemptListener, Flow {
   /** Passes on a refusal of the request in the provider's words. */
   private passRefusal(status: number, text: string): void {
     const own = masked(text, this.hidden);
+    // It may stay open; its end would be judged again.
+    this.attempt?.abort();
     this.begun = true;
     this.call.step("replying");
     this.sink.head(status, passedHeaders(JSON_TYPE, this.headers));

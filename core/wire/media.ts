@@ -88,7 +88,7 @@ export const images: Wire = {
     const image = arrayOf(data).find(isImage);
     if (!image) return undefined;
     const type = `image_${path.endsWith("/edits") ? "edit" : "generation"}.completed`;
-    const event = { type, created_at: created, ...fields, ...objectOf(image) };
+    const event = { ...fields, ...objectOf(image), type, created_at: created };
     return new ServerEvent(Buffer.from(encodeEvent(type, JSON.stringify(event))));
   },
 

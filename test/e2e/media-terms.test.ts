@@ -177,6 +177,7 @@ t.test("an image", async (t) => {
       [{ quality: "max" }, "quality"],
       [{ quality: "xhigh", resolution: "2k" }, "quality,resolution"],
       [{ input_fidelity: ["high"] }, "input_fidelity"],
+      [{ quality: { toString: 1 } }, "quality"],
       [{ partial_images: 3 }, "partial_images"],
       [{ quality: "low", resolution: "1k", input_fidelity: null, partial_images: 0 }, null],
       [{ quality: "auto" }, null],

@@ -6,6 +6,7 @@ import t, { type Test } from "tap";
 import { RequestBody } from "../../../core/body/request-body.ts";
 import { endpoints } from "../../../core/catalogue/endpoint.ts";
 import { GONE, type Outcome } from "../../../core/plugin/call.ts";
+import { Attempt } from "../../../core/upstream/attempt.ts";
 import { type ClientEnd, Exchange } from "../../../core/upstream/exchange.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
 import { newCall } from "../../support/call.ts";
@@ -330,6 +331,7 @@ t.test("a refusal whose connection stays open counts by what came of it in time"
     ['{"error":{"message":"your acc', ["broken"]],
   ] as const) {
     const { exchange, got, clock } = await setUp(t, {});
+    const left = t.capture(Attempt.prototype, "abort");
     exchange.replied(400, EVENTS_TYPE);
     exchange.received(Buffer.from(text));
     clock.ms = 4_999;
@@ -338,6 +340,7 @@ t.test("a refusal whose connection stays open counts by what came of it in time"
     clock.ms = 5_000;
     exchange.cutIfSilent(clock.ms);
     t.strictSame(got, expected);
+    t.equal(left().length, 1, "the connection is not waited for, nor its end judged");
   }
 });
 
