@@ -182,7 +182,9 @@ function editThinking(draft: Draft): void {
   const thinking = draft.object("thinking");
   const type = thinking?.["type"];
   if (!thinking) return;
-  if (kind === "none") dropThinking(draft);
+  // Clients of Google say so that a model is not to think.
+  const isOff = draft.isTranslated && thinking["budget_tokens"] === 0;
+  if (kind === "none" || isOff) dropThinking(draft);
   else if (type === "enabled" && kind === "adaptive") useEffort(draft, thinking);
   else if (type === "enabled" && draft.isTranslated) fitBudget(draft, thinking);
   else if (kind === undefined) return;

@@ -65,6 +65,11 @@ export class BlockWriter {
     return this.index >= 0;
   }
 
+  /** True while a block of thinking is the last one. */
+  get isThinking(): boolean {
+    return this.open === "thinking";
+  }
+
   text(piece: string): void {
     this.add(piece, "text");
   }

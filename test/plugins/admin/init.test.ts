@@ -213,6 +213,12 @@ t.test("init", async (t) => {
     writeFileSync(join(other, "env"), "\n");
     await runCli(run);
     t.match(env(), /^# The variables.*\n(?:.*\n)*GATEWAY_ADMIN_TOKEN=[0-9a-f]{48}$/m);
+    // A shell that has read a copy of the template.
+    writeFileSync(join(other, "env"), "\n");
+    const value = { ...process.env, TOLLGATE_MASTER_KEY: "BASE64_OF_32_BYTES" };
+    const { restore } = t.intercept(process, "env", { value });
+    await runCli(run).finally(restore);
+    t.notMatch(env(), /=BASE64_OF/);
   });
 
   t.test("writes config, prices and costs once", async (t) => {

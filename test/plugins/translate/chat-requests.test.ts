@@ -696,6 +696,13 @@ t.test("Chat requests: effort", async (t) => {
         dropped: [],
       },
     ]),
+    ...[{}, budget, { thinking: "adaptive" as const }].map((profile) => ({
+      rule: `a budget of nothing, ${JSON.stringify(profile)}`,
+      profile,
+      given: { thinking: { type: "enabled", budget_tokens: 0 } },
+      sent: { thinking: ABSENT, output_config: ABSENT },
+      dropped: ["reasoning_effort"],
+    })),
     {
       rule: "a budget beyond the default, on a model of efforts",
       profile: { thinking: "adaptive" },

@@ -3,7 +3,10 @@ import { arrayOf, objectOf } from "../../../core/process/json.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat/read/stream.ts";
 import { messagesContext } from "../../../plugins/translate/chat/write/request.ts";
 import { chatProfile } from "../../../plugins/translate/profile.ts";
-import { responsesToMessages } from "../../../plugins/translate/responses/read/stream.ts";
+import {
+  ResponsesToMessagesStream,
+  responsesToMessages,
+} from "../../../plugins/translate/responses/read/stream.ts";
 import { StateSeal, stateOf } from "../../../plugins/translate/state/seal.ts";
 import { countingText, Recorder } from "./harness.ts";
 
@@ -50,6 +53,38 @@ t.test("items of a whole Responses reply are blocks with their state", async (t)
     thinking === undefined ? text : [thinking, google.open(String(signature), String(thinking))],
   );
   t.strictSame(seen, [["s", ""], ["t", "E"], ["u", ""], "x", "no"]);
+});
+
+t.test("a thought without state that ends behind a text does not break the text", async (t) => {
+  const recorder = new Recorder();
+  const context = { ...messagesContext({ model: "m" }, chatProfile({})), state: google };
+  const stream = new ResponsesToMessagesStream(context, recorder, countingText());
+  const text = (delta: string) => ({
+    ...{ type: "response.output_text.delta", output_index: 1, content_index: 0, delta },
+  });
+  for (const event of [
+    { type: "response.created", response: { id: "r" } },
+    { type: "response.reasoning_summary_text.delta", output_index: 0, delta: "hm" },
+    text("a"),
+    {
+      type: "response.output_item.done",
+      output_index: 0,
+      item: { type: "reasoning", summary: [] },
+    },
+    text("b"),
+    { type: "response.completed", response: { status: "completed", output: [] } },
+  ]) {
+    stream.event({ type: event.type, data: JSON.stringify(event) });
+  }
+  stream.end();
+  const kinds = recorder.clientSide().events.map(({ data }) => {
+    const { content_block: block } = objectOf(data) ?? {};
+    return objectOf(block)?.["type"];
+  });
+  t.strictSame(
+    kinds.filter((kind) => kind !== undefined),
+    ["thinking", "text"],
+  );
 });
 
 const signed = (thought_signature: string) => ({

@@ -157,7 +157,9 @@ async function answers(
     const names = readVariables(paragraph);
     if (names.size > 0 && ask) console.error(`\n${comments(paragraph)}`);
     for (const [name, shipped] of names) {
-      const known = kept.get(name) || process.env[name] || madeUp(shipped);
+      const given = process.env[name];
+      // A shell that has read a copy of the template has no value.
+      const known = kept.get(name) || (given === shipped ? "" : given) || madeUp(shipped);
       values.set(name, ask ? await asked(name, known, ask, kept.get(name)) : known);
     }
   }

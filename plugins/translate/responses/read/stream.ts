@@ -224,8 +224,9 @@ export class ResponsesToMessagesStream implements StreamTranslator {
     const state = typeof given === "string" ? given : "";
     const text = this.thinking.join("");
     this.thinking = [];
-    // Without state of its own too: the next item is another block.
-    if ((state === "" && text === "") || !this.context.state) return;
+    if (!this.context.state) return;
+    // Without state of its own too, as the next item is another block; one that ended before was signed then.
+    if (state === "" && (text === "" || !this.blocks.isThinking)) return;
     const signature = this.context.state.pack(state, text);
     this.blocks.thought({ type: "thinking", thinking: "", signature });
   }
