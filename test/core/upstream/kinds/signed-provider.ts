@@ -55,7 +55,7 @@ export async function startSignedProvider(
     requests.push({ path, token, contentType, body: body.toString("latin1") });
     if (behaviour === "fails") return json(response, 500, { error: { message: "broken" } });
     if (contentType.startsWith("multipart/")) {
-      return json(response, 200, { created: 1, data: [{ b64_json: "" }] });
+      return json(response, 200, { created: 1, data: [{ b64_json: "AA==" }] });
     }
     if (!path.endsWith("/invoke-stream")) return json(response, 200, message());
     if (behaviour === "serves") return serveEvents(response);
