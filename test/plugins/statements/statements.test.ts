@@ -79,7 +79,8 @@ t.test("statements of months that are over", async (t) => {
     });
     await sql.script(`
       set session_replication_role = replica;
-      update ledger_entries set at = date_trunc('month', now() - interval '${months} months') + interval '9 days'
+      update ledger_entries set at = date_trunc('month', now(), 'Asia/Ho_Chi_Minh')
+          - interval '${months} months' + interval '9 days'
         where at > now() - interval '1 day';
       reset session_replication_role`);
   }
