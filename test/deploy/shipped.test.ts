@@ -96,9 +96,9 @@ t.test("an install ends on a Node that is too old for the gateway", async (t) =>
   // npm's own Node, and not the newer one that is among the packages of the tests.
   const npm = { ...process.env, npm_node_execpath: process.execPath };
   const env = { ...npm, NODE_OPTIONS: "--no-experimental-require-module" };
-  const told = spawnSync("sh", ["-c", check], { cwd: packageRoot, encoding: "utf8", env });
-  t.equal(told.status, 1);
-  t.equal(told.stderr, `Tollgate needs Node ${engines.node}, and this is ${process.version}\n`);
+  const refused = spawnSync("sh", ["-c", check], { cwd: packageRoot, encoding: "utf8", env });
+  t.equal(refused.status, 1);
+  t.equal(refused.stderr, `Tollgate needs Node ${engines.node}, and this is ${process.version}\n`);
   t.equal(spawnSync("sh", ["-c", check], { cwd: packageRoot, env: npm }).status, 0);
 });
 

@@ -1,4 +1,4 @@
-import assert from "node:assert/strict";
+import { lineTriples } from "../support/line-triples.ts";
 
 /** The way in which a provider fails a call: a reply, or trouble with the connection. */
 export type Fault =
@@ -53,12 +53,11 @@ export const SECRETS =
  * streamed call, and its cause. A refusal of the caller's request counts as no failure.
  */
 function refusalsOf(table: string): Case[] {
-  const lines = table.trim().split("\n");
-  assert.equal(lines.length % 3, 0, "each refusal has three lines");
-  return Array.from({ length: lines.length / 3 }, (_, at) => {
-    const [name = "", reply = "", cause = ""] = lines
-      .slice(3 * at, 3 * at + 3)
-      .map((line) => line.trim());
+  const lines = table
+    .trim()
+    .split("\n")
+    .map((line) => line.trim());
+  return lineTriples(lines).map(([name, reply, cause]) => {
     const status = Number(reply.slice(0, 3));
     const sent = reply.slice(4);
     const isCallers = cause === "caller";

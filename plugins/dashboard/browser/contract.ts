@@ -175,6 +175,7 @@ export interface StatementRow {
     | "refund"
     | "adjustment"
     | "charges";
+  /** Of a transfer the code of its order, else why the operator moved money. */
   readonly reason: string | null;
   readonly calls: number;
   readonly amount_vnd: string;

@@ -2,7 +2,7 @@ import type { Key, Member } from "./contract.ts";
 
 /**
  * Returns the name of each key by its id, so that no two have the same: with its prefix if the pages or people named others so
- * too. `members`: those whose keys an owner tells apart by their addresses.
+ * too. `members`: those whose addresses stand beside the names of their keys.
  */
 export function keyNames(
   keys: readonly Key[],

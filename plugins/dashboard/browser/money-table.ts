@@ -3,23 +3,11 @@ import { choice } from "../../page-parts/browser/form.ts";
 import { exactVnd, monthName, vnd } from "../../page-parts/browser/format.ts";
 import { card } from "../../page-parts/browser/page-head.ts";
 import { type Figure, figures } from "../../page-parts/browser/table.ts";
+import type { StatementRow } from "./contract.ts";
 import { t } from "./text.ts";
 
 /** The cause of a row in a list of money. */
-interface Moved {
-  readonly kind:
-    | "transfer"
-    | "credit"
-    | "bonus"
-    | "voucher"
-    | "taken_back"
-    | "refund"
-    | "adjustment"
-    | "charges";
-  readonly amount_vnd: string;
-  /** Of a transfer the code of its order, else why the operator moved money. */
-  readonly reason: string | null;
-}
+type Moved = Pick<StatementRow, "kind" | "amount_vnd" | "reason">;
 
 /** On a phone the others need a button. */
 const SHOWN_ROWS = 14;

@@ -1,3 +1,4 @@
+import type { Decimal } from "./csv.ts";
 import type { text } from "./text-en.ts";
 
 /** The key of a text that the parts of all pages show. The pages of each plugin have more. */
@@ -26,6 +27,11 @@ export function rememberLanguage(chosen: Language): void {
 
 export function currentLanguage(): Language {
   return language;
+}
+
+/** Returns the decimal mark of files for spreadsheets in the language of the page. */
+export function decimalMark(): Decimal {
+  return language === "vi" ? "comma" : "point";
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   loadConfig,
 } from "../../../core/config/load.ts";
 import type { LoadedUpstream } from "../../../core/plugin/upstream-kind.ts";
+import { lineTriples } from "../../support/line-triples.ts";
 
 /** A valid config, in which tests break one thing. */
 export const GATEWAY = `listen: { host: 127.0.0.1, port: 8080, workers: 1 }
@@ -65,11 +66,10 @@ export type Row = readonly [from: string, to: string, expected: string];
  */
 export function rowsOf(table: string): Row[] {
   const lines = table.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-  assert.equal(lines.length % 3, 0, "each row has three lines");
-  return Array.from({ length: lines.length / 3 }, (_, at) => {
-    const [from = "", to = "", expected = ""] = lines
-      .slice(3 * at, 3 * at + 3)
-      .map((line) => line.replace(/\\(.)/g, (_, escaped) => (escaped === "n" ? "\n" : escaped)));
+  const unescaped = lines.map((line) =>
+    line.replace(/\\(.)/g, (_, escaped) => (escaped === "n" ? "\n" : escaped)),
+  );
+  return lineTriples(unescaped).map(([from, to, expected]) => {
     assert.ok(to.startsWith("  ->") && expected.startsWith("  "), `${from}: a row has three lines`);
     return [from, to.slice("  -> ".length), expected.trimStart()];
   });

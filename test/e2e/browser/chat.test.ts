@@ -79,7 +79,7 @@ t.test("the chat in a browser", async (t) => {
     const { page } = await chatter(50_000);
     const text = page.getByPlaceholder("Tin nhắn của bạn");
     await text.fill("half a quest");
-    // Safari ends the composition before the key, which only its code then tells.
+    // Safari ends the composition before the key, so only its code differs.
     for (const how of [{ isComposing: true }, { isComposing: false, keyCode: 229 }]) {
       await text.dispatchEvent("keydown", {
         key: "Enter",

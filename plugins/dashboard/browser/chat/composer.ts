@@ -72,7 +72,7 @@ export function composer(actions: {
   text.addEventListener("input", grow);
   text.addEventListener("keydown", (event) => {
     // Enter also confirms a word in an input method, as for Vietnamese; that one must not send. Safari ends the composition
-    // before it, and tells it by its code alone.
+    // before it, so only its code differs.
     const confirms = event.isComposing || event.keyCode === 229;
     if (event.key !== "Enter" || event.shiftKey || confirms) return;
     event.preventDefault();

@@ -9,7 +9,7 @@ import {
 } from "../../../page-parts/browser/format.ts";
 import { loadInto, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { currentLanguage } from "../../../page-parts/browser/text.ts";
+import { decimalMark } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { Statement, StatementRow } from "../contract.ts";
 import { fileLink } from "../file-link.ts";
@@ -31,8 +31,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 
   function load(): Promise<void> {
     const wanted = month.value();
-    const decimal = currentLanguage() === "vi" ? "comma" : "point";
-    file.lead("/money.csv", { month: wanted, decimal });
+    file.lead("/money.csv", { month: wanted, decimal: decimalMark() });
     const content = async () => {
       const statement = await get<Statement>("/money", { month: wanted });
       return [sums(statement), list(statement, wanted)];

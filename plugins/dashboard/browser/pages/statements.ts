@@ -5,7 +5,7 @@ import { date, dayLong, monthName, number } from "../../../page-parts/browser/fo
 import { card, loadInto, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
 import { pairs } from "../../../page-parts/browser/table.ts";
-import { currentLanguage } from "../../../page-parts/browser/text.ts";
+import { decimalMark } from "../../../page-parts/browser/text.ts";
 import { get, post } from "../api.ts";
 import type { ClosedRow, InvoiceParty, Statements, WholeStatement } from "../contract.ts";
 import { fileLink } from "../file-link.ts";
@@ -38,8 +38,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
 
   function load(): Promise<void> {
     const wanted = month.value();
-    const decimal = currentLanguage() === "vi" ? "comma" : "point";
-    csv.lead(`/statements/${wanted}.csv`, { decimal });
+    csv.lead(`/statements/${wanted}.csv`, { decimal: decimalMark() });
     json.lead(`/statements/${wanted}.json`, {});
     const content = async () => {
       const statement = await get<WholeStatement>(`/statements/${wanted}`);

@@ -1,7 +1,7 @@
 import { el, fill } from "../../../page-parts/browser/dom.ts";
 import { card, pageHead, waiting } from "../../../page-parts/browser/page-head.ts";
 import type { PageContext } from "../../../page-parts/browser/routes.ts";
-import { currentLanguage } from "../../../page-parts/browser/text.ts";
+import { decimalMark } from "../../../page-parts/browser/text.ts";
 import { get } from "../api.ts";
 import type { Catalogue, KeyList } from "../contract.ts";
 import { fileLink } from "../file-link.ts";
@@ -36,7 +36,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     for (const part of [results, file.element]) part.hidden = filter === undefined;
     if (!filter) return undefined;
     const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ""));
-    file.lead("/usage.csv", { ...given, decimal: currentLanguage() === "vi" ? "comma" : "point" });
+    file.lead("/usage.csv", { ...given, decimal: decimalMark() });
     return [charts.show(filter), table.show(filter), refused.show(filter)];
   };
   const filters = filterBar(models, names, members, changed);
